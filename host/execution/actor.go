@@ -11,7 +11,7 @@ var _ actor.Actor[notice] = (*run)(nil)
 // Receive implements actor.Actor.
 func (r *run) Receive(notices []notice) []notice {
 	defer func() { r.tasks.Pace(r.carried.Bytes()) }()
-	r.takeInputs(notices)
+	r.input.takeFrom(notices)
 	if r.deps.Host.Over() {
 		refuseAll(notices, r.deps.Host.EndReason())
 		return nil

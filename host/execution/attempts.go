@@ -20,12 +20,9 @@ func (r *run) commitAttempts() bool {
 
 // attemptsOwed returns the write of the attempts that are not journaled yet.
 func (r *run) attemptsOwed() *pendingWrite {
-	w := journal.Write{
-		ID:     r.id,
-		Run:    r.row.Run,
-		Chain:  r.row.Chain,
-		Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section},
-	}
+	w := rowUpdate(
+		r.row, &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section},
+	)
 	r.ledger.With(func(l *ledger.Ledger) {
 		w.Entries, w.Update.WakeAt = l.TakeAttempts(r.deps.now()), l.Ops().WakeAt()
 	})

@@ -17,6 +17,9 @@ type boxes interface {
 	Queued(id journal.ID) []notice
 }
 
+// maxValuesQueued is how many messages wait for a run with their values.
+const maxValuesQueued = 4
+
 // notifier tells runs of messages in their inboxes.
 type notifier struct{ runs boxes }
 

@@ -28,7 +28,8 @@ func (r *run) fail(m failRequest) error {
 	if err != nil {
 		return err
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
+	w := rowUpdate(r.row, &u)
+	w.Send = stops
 	ledger.Acknowledge(&w, r.mail.asked, r.row.Interrupt)
 	r.deps.Fault.Pass(faultpoint.FailBeforeCommit)
 	if err := r.commitSends(w); err != nil {

@@ -25,7 +25,7 @@ func (r *run) readMail() bool {
 		case e.Kind.Stops() && !slices.Contains(r.mail.asked, e.Position):
 			stops = append(stops, e)
 		case e.Kind == journal.ResultMessage:
-			r.readResult(e)
+			r.ledger.With(func(l *ledger.Ledger) { r.mail.readResult(l, e) })
 		}
 	}
 	r.mail.wasRead()
@@ -38,17 +38,4 @@ func (r *run) readMail() bool {
 		return false
 	}
 	return goesOn
-}
-
-// readResult takes in a result that is in the inbox.
-func (r *run) readResult(e journal.Envelope) {
-	r.ledger.With(func(l *ledger.Ledger) {
-		if !l.KnowsResult(e) {
-			l.AddResult(ledger.ResultOf(e))
-		}
-	})
-	if m, is := r.mail.results[e.Origin]; is && len(m.Value) == m.Bytes {
-		m.Position = e.Position
-		r.mail.received.Add(m)
-	}
 }

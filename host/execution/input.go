@@ -1,23 +1,30 @@
 package execution
 
-// takeInputs takes over the memory of the inputs of starts. A run that does not adopt the row of a
+import "github.com/cruster/cruster/host/budget"
+
+// heldInput is the memory of the input in the row of a run; nil if there is none.
+type heldInput struct{ paid *budget.Permit }
+
+// takeFrom takes over the memory of the inputs of starts. A run that does not adopt the row of a
 // start has none of its input either. A start that is received again brings the same.
-func (r *run) takeInputs(notices []notice) {
+func (in *heldInput) takeFrom(notices []notice) {
 	for _, n := range notices {
-		if s, ok := n.(started); ok && s.input != r.input {
-			r.releaseInput()
-			r.input = s.input
+		if s, ok := n.(started); ok && s.input != in.paid {
+			in.release()
+			in.paid = s.input
 		}
 	}
 }
 
-func (r *run) releaseInput() {
-	r.input.Release()
-	r.input = nil
+// leaveTo leaves the memory to a start that is received again.
+func (in *heldInput) leaveTo(s started) {
+	if in.paid == s.input {
+		in.paid = nil
+	}
 }
 
-// letGoOfInput says that the guest has its input, or that it is not needed yet.
-func (r *run) letGoOfInput() {
-	r.row = r.row.Brief() // others may look at the row as it was
-	r.releaseInput()
+// release gives the memory back.
+func (in *heldInput) release() {
+	in.paid.Release()
+	in.paid = nil
 }

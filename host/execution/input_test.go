@@ -161,10 +161,10 @@ func TestInputsStayPaidWhenTheyAreReceivedAgain(t *testing.T) {
 		again := r.Receive([]notice{started{row: next, input: input}})
 		require.Len(t, again, 1)
 		require.EqualValues(t, largevalue.InputCopies*len(next.Input), input.Bytes())
-		r.takeInputs(again)
-		r.takeInputs(again) // it may be received more than once
+		r.input.takeFrom(again)
+		r.input.takeFrom(again) // it may be received more than once
 		require.EqualValues(t, largevalue.InputCopies*len(next.Input), f.x.Queued.Used())
-		r.releaseInput()
+		r.input.release()
 		require.Zero(t, f.x.Queued.Used())
 	})
 }

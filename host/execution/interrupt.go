@@ -34,7 +34,7 @@ func (r *run) commitStops() {
 	if r.life.begun() && u.State == journal.Running {
 		r.ledger.With(func(l *ledger.Ledger) { u.WakeAt = l.Ops().WakeAt() })
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
+	w := rowUpdate(r.row, &u)
 	ledger.Acknowledge(&w, r.mail.asked, r.row.Interrupt)
 	r.commit("take a request to stop", w, ledger.Batch{}, func() bool {
 		r.applyUpdate(u)

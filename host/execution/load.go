@@ -73,7 +73,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	row := found.row
 	r.adopt(row)
-	r.releaseInput()
+	r.input.release()
 	r.mail.load(&found)
 	stops := sharedledger.Look(r.ledger, func(l *ledger.Ledger) []journal.Envelope { return l.Open(found.inbox) })
 	r.deps.updates.TellAnswered(r.deps.Host.Context(), row)

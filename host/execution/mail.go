@@ -61,6 +61,24 @@ func (m *mail) wasRead() {
 	m.due = false
 }
 
+// tellResult takes the news of a result of a callee, which is in the inbox.
+func (m *mail) tellResult(l *ledger.Ledger, result journal.Message) {
+	if !l.KnowsResult(result.Envelope) {
+		m.results[result.Origin] = result
+	}
+}
+
+// readResult takes in a result that was found in the inbox.
+func (m *mail) readResult(l *ledger.Ledger, e journal.Envelope) {
+	if !l.KnowsResult(e) {
+		l.AddResult(ledger.ResultOf(e))
+	}
+	if told, is := m.results[e.Origin]; is && len(told.Value) == told.Bytes {
+		told.Position = e.Position
+		m.received.Add(told)
+	}
+}
+
 // covers tells whether the run has read its inbox since a message was put there.
 func (m *mail) covers(arrived messageArrived) bool { return arrived.reading < m.reading }
 

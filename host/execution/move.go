@@ -104,7 +104,8 @@ func (r *run) commitMove(digest string, trial recode.Trial, did ledger.Effects) 
 		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
 		Waiting: journal.WaitingFor(moved.Seq, trial.Waiting), Section: r.row.Section,
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
+	w := rowUpdate(r.row, &u)
+	w.Entries = []journal.Entry{moved}
 	did.WriteTo(&w, r.deps.now())
 	stops, err := r.callees().stopSteps(did.Unwanted)
 	if err != nil {

@@ -94,18 +94,6 @@ func (queryRequest) isNotice()   {}
 func (releaseRequest) isNotice() {}
 func (inspectRequest) isNotice() {}
 
-// maxValuesQueued is how many messages wait for a run with their values.
-const maxValuesQueued = 4
-
-// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid
-// for.
-func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
-	if m.Bytes > maxAnnounced {
-		m.Value = nil
-	}
-	return messageArrived{m, reading, reply}
-}
-
 // messageArrived brings a message that was put into the inbox of the chain. A large value stays in
 // the store; one without a position is there, and may have been there before. Reading is the last
 // of any inbox that began before the message was put: see [request.InboxLocks]. The reply, to a request to
@@ -116,10 +104,6 @@ type messageArrived struct {
 	reply   chan<- error // or nil
 }
 
-// maxAnnounced bounds a result that callers are handed along with the news of it. Others they read from their inbox:
-// a caller may have thousands of callees that end at once.
-const maxAnnounced = 1 << 10
-
 // releaseRequest has a run say in the journal that it gives up the attempts that it has begun.
 type releaseRequest struct{ done *sync.WaitGroup }
 
@@ -127,4 +111,17 @@ type releaseRequest struct{ done *sync.WaitGroup }
 type queryReply struct {
 	outcome abi.Outcome
 	err     error
+}
+
+// maxAnnounced bounds a result that callers are handed along with the news of it. Others they read from their inbox:
+// a caller may have thousands of callees that end at once.
+const maxAnnounced = 1 << 10
+
+// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid
+// for.
+func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
+	if m.Bytes > maxAnnounced {
+		m.Value = nil
+	}
+	return messageArrived{m, reading, reply}
 }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cruster/cruster/host/execution/task"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/execution/task"
 )
 
 // TestRefuse answers every message that has a caller, and no other.

@@ -34,7 +34,7 @@ func (r *run) Release() bool {
 // Forgotten implements actor.Actor.
 func (r *run) Forgotten() {
 	r.instance.Close()
-	r.input.Release()
+	r.input.release()
 	r.tasks.Forget()
 }
 
@@ -78,12 +78,9 @@ func (r *run) restsFor(d time.Duration) bool {
 
 // commitWake corrects the wake time in the store, so that the run can be forgotten. It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	w := journal.Write{
-		ID:     r.id,
-		Run:    r.row.Run,
-		Chain:  r.row.Chain,
-		Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section},
-	}
+	w := rowUpdate(r.row, &journal.Update{
+		State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section,
+	})
 	r.ledger.With(func(l *ledger.Ledger) { w.Take = l.TakeUnwanted() })
 	return r.commit("commit a wake time", w, ledger.Batch{}, func() bool {
 		r.row.WakeAt, r.row.Waiting = wake, w.Update.Waiting

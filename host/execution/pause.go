@@ -16,7 +16,7 @@ func (r *run) pauseWaiting(b ledger.Batch, reason *abi.Error, waiting journal.Wa
 	u := journal.Update{
 		State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section,
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
+	w := rowUpdate(r.row, &u)
 	r.ledger.With(func(l *ledger.Ledger) { w.Entries = l.TakeAttempts(r.deps.now()) })
 	b.WriteTo(&w)
 	r.deps.Fault.Pass(faultpoint.PauseBeforeCommit)

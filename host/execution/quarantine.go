@@ -83,7 +83,7 @@ func (d *runDeps) commitFaultyPause(id journal.ID, fault *abi.Error) error {
 		u := journal.Update{
 			State: journal.Paused, WakeAt: journal.Never, Error: fault, Waiting: row.Waiting, Section: row.Section,
 		}
-		if _, err := d.Committer.Commit(journal.Write{ID: id, Run: row.Run, Chain: row.Chain, Update: &u}); err != nil {
+		if _, err := d.Committer.Commit(rowUpdate(row, &u)); err != nil {
 			return err
 		}
 		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error

@@ -23,9 +23,7 @@ func (r *run) receive(m notice) {
 	case started:
 		if r.chain != m.row.Chain {
 			// It is not the run of the same name which was here before.
-			if r.input == m.input {
-				r.input = nil // it is received again with the start
-			}
+			r.input.leaveTo(m)
 			r.unload()
 			r.hand.requeue(m)
 			return
@@ -36,7 +34,7 @@ func (r *run) receive(m notice) {
 	case ofTask:
 		r.receiveReport(m.report)
 	case resultSent:
-		r.receiveResult(m)
+		r.ledger.With(func(l *ledger.Ledger) { r.mail.tellResult(l, m.message) })
 	case releaseRequest:
 		r.giveUpAttempts(m)
 	default:
@@ -82,15 +80,6 @@ func (r *run) receiveReport(report task.Report) {
 		r.tasks.End(m.Step)
 		r.stuck = m.Err
 	}
-}
-
-// receiveResult takes the result of a callee, which is in the inbox.
-func (r *run) receiveResult(m resultSent) {
-	r.ledger.With(func(l *ledger.Ledger) {
-		if !l.KnowsResult(m.message.Envelope) {
-			r.mail.results[m.message.Origin] = m.message
-		}
-	})
 }
 
 // answerRequest serves a request from outside the run.

@@ -20,7 +20,7 @@ func (r *run) reload(b ledger.Batch) {
 func (r *run) unload() {
 	r.instance.Drop()
 	r.instance.ReleaseOps()
-	r.releaseInput()
+	r.input.release()
 	r.row = nil
 	r.published.Forget()
 	r.life.unload()

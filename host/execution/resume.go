@@ -18,7 +18,7 @@ func (r *run) resume() error {
 	update := &journal.Update{
 		State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section,
 	}
-	err := r.commitNow(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update})
+	err := r.commitNow(rowUpdate(r.row, update))
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does it must be loaded.
 		r.reload(ledger.Batch{})

@@ -31,3 +31,14 @@ func (r *run) wakened() {
 	}
 	r.rowWrites++
 }
+
+// rowUpdate is a write that updates a row.
+func rowUpdate(row *journal.Execution, u *journal.Update) journal.Write {
+	return journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Update: u}
+}
+
+// letGoOfInput says that the guest has its input, or that it is not needed yet.
+func (r *run) letGoOfInput() {
+	r.row = r.row.Brief() // others may look at the row as it was
+	r.input.release()
+}

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/execution/instance"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/execution/publish"
@@ -35,7 +34,7 @@ type run struct {
 	length    lengthWarning
 	published *publish.Values
 
-	input        *budget.Permit     // of the input in the row; or nil
+	input        heldInput
 	carried      ledger.CarriedOver // outcomes and attempts, during a reload
 	eagerStart   *eagerStart        // the first turn, begun before the start was durable; or nil
 	pendingWrite *pendingWrite      // a write that the store has not taken yet

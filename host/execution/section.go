@@ -16,15 +16,10 @@ func (r *run) makeUpSection() bool {
 		return true
 	}
 	u := journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: section}
-	return r.commit(
-		"commit a section",
-		journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u},
-		ledger.Batch{},
-		func() bool {
-			r.applyUpdate(u)
-			return true
-		},
-	)
+	return r.commit("commit a section", rowUpdate(r.row, &u), ledger.Batch{}, func() bool {
+		r.applyUpdate(u)
+		return true
+	})
 }
 
 // passRelease tells the injector that the section of a row ends, if it does.

@@ -52,15 +52,15 @@ func (st *Starter) startOver(
 		w.Receive = &m
 	}
 	st.deps.Fault.Pass(before)
-	if existed, err = st.StartFork(ctx, w); err != nil || existed {
+	if existed, err = st.StartWrite(ctx, w); err != nil || existed {
 		return existed, err
 	}
 	st.deps.Fault.Pass(after)
 	return false, nil
 }
 
-// StartFork is Start of an execution that may have a journal already.
-func (st *Starter) StartFork(ctx context.Context, w journal.Write) (existed bool, err error) {
+// StartWrite is Start of a write, which may bring a journal along.
+func (st *Starter) StartWrite(ctx context.Context, w journal.Write) (existed bool, err error) {
 	row := w.Start
 	input, err := st.admitInput(ctx, row)
 	if err != nil {

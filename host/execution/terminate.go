@@ -28,7 +28,8 @@ func (r *run) end(i journal.Interrupt) {
 		FinishedAt: max(r.deps.now(), r.row.CreatedAt),
 		Waiting:    r.row.Waiting,
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
+	w := rowUpdate(r.row, &u)
+	w.Send = stops
 	ledger.Acknowledge(&w, r.mail.asked, r.row.Interrupt)
 	r.deps.Fault.Pass(faultpoint.TerminateBeforeCommit)
 	r.commit("terminate", w, ledger.Batch{}, func() bool {

@@ -36,8 +36,8 @@ func (l *Launcher) Restart(
 	if err != nil {
 		return nil, false, err
 	}
-	if row, err = l.deps.Executions.Starter.Requested(ctx, &journal.Execution{ID: over.ID, Request: request}); err != nil ||
-		row != nil {
+	mine := &journal.Execution{ID: over.ID, Request: request}
+	if row, err = l.deps.Executions.Starter.Requested(ctx, mine); err != nil || row != nil {
 		return row, true, err
 	}
 	if !over.State.Final() {

@@ -61,7 +61,7 @@ func (c *Recoder) Fork(ctx context.Context, source, fork *journal.Execution, at 
 	}
 	memory.Shrink(largevalue.InputCopies * int64(source.LeftOut.Input)) // the start pays for it
 	c.Fault.Pass(faultpoint.ForkBeforeCommit)
-	existed, err := c.Starter.StartFork(ctx, journal.Write{
+	existed, err := c.Starter.StartWrite(ctx, journal.Write{
 		ID: fork.ID, Run: fork.Run, Start: fork, Entries: append(begun.entries, moved), Publish: did.Publish,
 		Send: begun.messagesTo(fork),
 	})

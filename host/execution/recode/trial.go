@@ -59,8 +59,8 @@ type Deps struct {
 
 // Starter starts executions.
 type Starter interface {
-	// StartFork makes a new execution durable, which may have a journal already, and sets it to work.
-	StartFork(ctx context.Context, w journal.Write) (existed bool, err error)
+	// StartWrite makes a new execution durable, which may have a journal already, and sets it to work.
+	StartWrite(ctx context.Context, w journal.Write) (existed bool, err error)
 }
 
 // Store is the part of the store that has journals and inboxes.
