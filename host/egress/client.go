@@ -47,7 +47,7 @@ type Config struct {
 	MaxResponse int64
 	// MaxTimeout bounds the timeout that a call may name. Defaults to 5 min.
 	MaxTimeout time.Duration
-	// Resolver resolves host names. Defaults to that of the system.
+	// Resolver resolves host names. Defaults to the system's.
 	Resolver Resolver
 	// RootCAs are the authorities that servers are checked against. Defaults to those of the system.
 	RootCAs *x509.CertPool
@@ -102,7 +102,7 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 	return c.do(ctx, p, req, newRoom(c.cfg.MaxResponse, false))
 }
 
-// do makes a call whose response takes what there is room for.
+// do makes a call whose response takes as much as there is room for.
 func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (*abi.HTTPResponse, *abi.Error) {
 	u, to, fault := parseURL(req.URL)
 	if fault != nil {

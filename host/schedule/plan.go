@@ -113,7 +113,7 @@ func (p *plan) retime(spec journal.ScheduleSpec) (err error) {
 	return err
 }
 
-// backfillTimes are those of a backfill; nil if there are none.
+// backfillTimes are the ticks of a backfill; nil if there are none.
 func (p *plan) backfillTimes(b *journal.Backfill) Timetable {
 	if b.Times == nil {
 		return p.table

@@ -9,9 +9,9 @@ import (
 // A machine in the pool keeps the pages that guests have written to: they are made the image's again by a copy. The
 // next guest, which will write to much the same pages, does not have to wait for the kernel to make each of them anew.
 //
-// # What must hold
+// # Invariants
 //
-// No guest may see what another has left. So a reset has to know every page that was written to, or drop them all.
+// No guest may see the memory of another. So a reset has to know every page that was written to, or drop them all.
 //
 // # Which pages these are
 //

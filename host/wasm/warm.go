@@ -13,7 +13,7 @@ import (
 const maxWarm = 64
 
 // warmth is the machines that rest warm. The least recently used one loses its pages to the next:
-// machines in use have to be warm, whatever their module, not the ones that came first.
+// machines in use have to be warm, whatever their module, not the first ones.
 //
 // The mutex of a pool may be held when this one is taken, never the other way round.
 type warmth struct {

@@ -17,7 +17,7 @@ type Report struct {
 	InLibrary bool
 
 	frames []string
-	// waits are what each task waits for, if all of them wait: the guest SDKs write it.
+	// waits are the awaited events of each task, if all of them wait: the guest SDKs write it.
 	waits []string
 }
 
