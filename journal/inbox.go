@@ -14,7 +14,7 @@ import (
 // Invariants:
 //
 //  1. A message is in the inbox, or its effects are durable: the receiver's owner takes
-//     it in the same commit. So it is worked on once, whenever the host ends. One that was
+//     it in the same commit. So it is worked on once, whenever the host ends. A message that was
 //     delivered and is not done with stays, and is held: an update until it is answered, a
 //     signal until the workflow has looked at it.
 //  2. Putting a message there needs neither the receiver's instance nor its owner, and

@@ -40,7 +40,7 @@ type ExecutionReader interface {
 	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is
 	// none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Brief is Load of a brief row: see [Execution.Brief]. What that leaves out is not read.
+	// Brief is Load of a brief row: see [Execution.Brief]. Fields that it leaves out are not read.
 	Brief(ctx context.Context, id ID) (*Execution, error)
 	// BriefRun is FindRun of a brief row.
 	BriefRun(ctx context.Context, id ID, run RunID) (*Execution, error)

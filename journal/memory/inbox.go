@@ -17,7 +17,7 @@ type box struct {
 	bytes    int                        // of messages
 	origins  map[journal.Origin]bool    // of messages, parked or not
 	parked   map[uint64]parked          // by position
-	// parkedBytes are those of parked messages.
+	// parkedBytes is the size of the parked messages.
 	parkedBytes int
 }
 

@@ -255,7 +255,7 @@ func (s *Store) isApplied(
 	}
 }
 
-// readStatements splits a migration, and refuses what modules may not do.
+// readStatements splits a migration, and refuses forbidden ones.
 func readStatements(d *journal.Deployment, m *abi.Migration) ([]string, error) {
 	statements, err := guestsql.SplitMigration(m.SQL)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// explained is a node of what EXPLAIN says.
+// explained is a node of the output of EXPLAIN.
 type explained struct {
 	NodeType      string      `json:"Node Type"`
 	IndexName     string      `json:"Index Name"`

@@ -302,7 +302,7 @@ func (c *callers) add(step journal.Caller) {
 	c.ids, c.runs, c.steps = append(c.ids, id), append(c.runs, run), append(c.steps, at)
 }
 
-// mailOrder looks through writes that may be tried together for ones that decide about others by
+// mailOrder looks through writes that may be tried together for writes that decide about others by
 // their changes of inboxes.
 type mailOrder struct {
 	mailed map[mailKey]bool

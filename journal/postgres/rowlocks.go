@@ -147,7 +147,7 @@ func (p *lockPlanner) locks() *rowLocks {
 	return l
 }
 
-// lockedBy tells whether the rows are those of the updates, and each is expected to be of one run.
+// lockedBy tells whether the rows belong to the updates, and each is expected to be of one run.
 func (p *lockPlanner) lockedBy(rows []lockedRow) bool {
 	for i, row := range rows {
 		if !p.updated[row.id] || row.open || i > 0 && rows[i-1].id == row.id {

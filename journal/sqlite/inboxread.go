@@ -50,7 +50,7 @@ func (s *Store) Messages(
 	return messages, more, nil
 }
 
-// Receipts implements journal.Store. A statement for each costs what one for all would: no network lies between.
+// Receipts implements journal.Store. A statement for each costs no more than one for all: no network lies between.
 func (s *Store) Receipts(
 	ctx context.Context, id journal.ID, origins []journal.Origin,
 ) (found []journal.Receipt, err error) {

@@ -261,8 +261,8 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 	return owners, nil
 }
 
-// migrationFunctions gives the driver that migrates what steps need beyond SQL. The handles of a store are of another
-// driver.
+// migrationFunctions gives the driver that migrates the functions that steps need beyond SQL. The handles of a store
+// are of another driver.
 var migrationFunctions = sync.OnceValue(func() error {
 	return driver.RegisterDeterministicScalarFunction(
 		"cruster_origin_of_deferred",

@@ -52,7 +52,7 @@ func testWakes(t *testing.T, b *bundle) {
 	}
 }
 
-// In a batch each write sees what those before it did.
+// In a batch each write sees the effects of earlier ones.
 func testWakesInABatch(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	update := b.write(id)

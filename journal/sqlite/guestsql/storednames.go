@@ -100,8 +100,8 @@ func (b *Sandbox) UseOf(stored string) string {
 	return sql
 }
 
-// isStoredName tells whether the suffix stands, between two parts of a message, behind one of the names, or behind what
-// SQLite says is a table or an index. Other text is the module's own.
+// isStoredName tells whether the suffix stands, between two parts of a message, behind one of the names, or behind the
+// words by which SQLite introduces a table or an index. Other text is the module's own.
 func isStoredName(names map[string]bool, before, after string) bool {
 	if after != "" && (isLetter(after[0]) || isDigit(after[0]) || after[0] == '-' || after[0] == mark[0]) {
 		return false // of a longer name
