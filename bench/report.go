@@ -52,7 +52,7 @@ func writeReport(page string, paths []string) error {
 }
 
 // notesFile is written by hand, beside the figures that it explains, and becomes the end of the
-// page: which goals are missed, why, and what would be needed.
+// page: which goals are missed, why, and the remedy.
 const notesFile = "notes.md"
 
 const reportHead = `# Benchmarks
@@ -65,7 +65,7 @@ Figures are medians of the repetitions.
 Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
 `
 
-// writeSitting writes what one call of the command has measured.
+// writeSitting writes the figures of one call of the command.
 func writeSitting(out *strings.Builder, folder, name string, figures []figure) error {
 	figures, failed := succeeded(figures)
 	rows, setups := rowsOf(figures)
@@ -201,7 +201,7 @@ Of the last repetition, in microseconds of processor time a workflow: the system
 Commits are counted by the host's metrics, flushes of its log by Postgres.
 `
 
-// writeCosts shows what stands beside the figures of W1, W2, W4 and W8 for each workflow.
+// writeCosts shows the costs beside the figures of W1, W2, W4 and W8 for each workflow.
 func writeCosts(out *strings.Builder, rows []*row, setups []setup) {
 	out.WriteString(costHead)
 	out.WriteString("\n| workload | setup | system µs | client µs | Postgres µs | commits | flushes |\n| --- | --- " +

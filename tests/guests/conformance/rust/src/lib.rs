@@ -83,7 +83,7 @@ pub struct Seen {
     pub value: Option<Value>,
 }
 
-/// Turns a result into what tests compare: the message of an error only if it is the application's
+/// Turns a result into a comparable form: the message of an error only if it is the application's
 /// own, as the words of hosts may change.
 fn seen(result: Result<impl Into<Value>>) -> Seen {
     match result {
