@@ -4,7 +4,7 @@
 //! code that uses its hidden parts, so the two crates have the same version.
 //!
 //! The compiler takes attributes from the root of a crate only, so all of them are in this file.
-//! Each hands its tokens to a module; what there is to say about the large ones is in `docs`.
+//! Each hands its tokens to a module; the documentation of the large ones is in `docs`.
 #![deny(missing_docs)]
 
 mod activity;
