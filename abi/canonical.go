@@ -25,7 +25,7 @@ import (
 //     their bytes
 //   - extensions keep type and payload, with their shortest header
 //
-// Canonical is also the first check of all bytes that come from outside: what passes it is well-formed, bounded in
+// Canonical is also the first check of all bytes that come from outside: bytes that pass it are well-formed, bounded in
 // depth, and safe to hand to a decoder.
 func Canonical(data []byte) ([]byte, error) {
 	c := canonicalizer{in: data, out: make([]byte, 0, len(data))}

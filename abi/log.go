@@ -46,7 +46,7 @@ func EncodeLog(text string, attrs []LogAttr) []byte {
 	return append(append(out, logSeparator), encoded...)
 }
 
-// DecodeLog takes a record apart. What does not decode, as it was cut off or is no list, is
+// DecodeLog takes a record apart. A part that does not decode, as it was cut off or is no list, is
 // dropped: the text is there in any case.
 func DecodeLog(record []byte) (text string, attrs []LogAttr) {
 	head, tail, is := bytes.Cut(record, []byte{logSeparator})

@@ -144,7 +144,7 @@ impl<E: StatefulEntity> EntityRef<E> {
         &self.name
     }
 
-    /// Its state: what all operations that were answered before have left.
+    /// Its state, with the effects of all operations that were answered before.
     pub async fn state(&self) -> Result<E> {
         let request = proto::StateRequest {
             namespace: self.cluster.namespace.clone(),
