@@ -59,7 +59,7 @@ const reportHead = `# Benchmarks
 
 ` + "`make bench-report`" + ` measures all of this and writes this page; do not edit it.
 The lines of JSON that it is made of are in [bench/results](../bench/results), and so are the notes at its end, which are written by hand.
-[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says how each peer is set up and what is fair or not about it, and [tuning.md](tuning.md) what each setting of a host costs.
+[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says how each peer is set up and how fair the comparison is, and [tuning.md](tuning.md) lists the costs of each setting of a host.
 
 Figures are medians of the repetitions.
 Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
@@ -195,7 +195,7 @@ func writeRatios(out *strings.Builder, rows []*row, setups []setup) {
 }
 
 const costHead = `
-### What a workflow costs
+### Costs of a workflow
 
 Of the last repetition, in microseconds of processor time a workflow: the system (for peers with their client, which is in the same process), the client of Cruster, or the harness beside a peer, and Postgres.
 Commits are counted by the host's metrics, flushes of its log by Postgres.

@@ -41,7 +41,7 @@ var workloads = []workload{
 	{"W9", "a guest that computes, against native Go", false, nil, nil, runW9},
 	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, nil, runW10},
 	{
-		"W11", "calls of a counter with a state: one that is hot, 10,000 of them, one caller alone", false, nil,
+		"W11", "calls of a counter with a state: a hot one, 10,000 of them, one caller alone", false, nil,
 		[]string{"restate"},
 		runW11,
 	},
