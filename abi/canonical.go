@@ -49,7 +49,7 @@ func DecodeBody(data []byte, v any) error {
 	}
 	if err := Unmarshal(data, v); err != nil {
 		// A guest sees these words, on each replay: they are this package's own, and part of the format of journals.
-		// Those of the decoder could be others with its next version.
+		// The decoder's could be others with its next version.
 		plain := plainError("it is not what the ABI says")
 		errors.As(err, &plain)
 		return Errorf(CodeBadBody, "decode %T: %s", v, plain)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// DeferredInfo describes a promise of a workflow, or all those whose names are made while it runs and begin alike.
+// DeferredInfo describes a promise of a workflow, or all promises whose names are made while it runs and begin alike.
 type DeferredInfo struct {
 	// Dynamic says that Name is how names begin: each longer one is a promise of this type.
 	Dynamic bool   `msgpack:"dynamic"`
@@ -32,7 +32,7 @@ func (d *DeferredInfo) CheckValue(value []byte) ([]byte, error) {
 	return checkValue("the value", d.Value, orAbsent(d.Value, value))
 }
 
-// Deferred finds a promise that may be settled. A module that tells of none has those of every name, with values of
+// Deferred finds a promise that may be settled. A module that tells of none has promises of every name, with values of
 // every type.
 func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
 	if w.Deferreds == nil {

@@ -10,7 +10,7 @@ import (
 // logSeparator parts the text of a log record from its attributes: the record separator of ASCII.
 const logSeparator = 0x1e
 
-// maxLogAttrs bounds the attributes of a log record: those behind it are dropped.
+// maxLogAttrs bounds the attributes of a log record: further ones are dropped.
 const maxLogAttrs = 64
 
 // LogAttr is an attribute of a log record. Its value is nil, a bool, an integer, a float or a text.

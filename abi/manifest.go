@@ -105,7 +105,7 @@ const (
 )
 
 // Migration is one step of a module's SQL schema. The host applies the steps in order of Version, once each, when the
-// module is deployed, and skips those of the other dialect. A step that was applied must not change.
+// module is deployed, and skips steps of the other dialect. A step that was applied must not change.
 type Migration struct {
 	Dialect string `msgpack:"dialect"`
 	Name    string `msgpack:"name"`

@@ -100,7 +100,7 @@ var OpKinds = []string{
 // ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportTxRollback, ImportHTTP, ImportHTTPAll, ImportConfig}
 
-// Log levels of [ImportLog], those of log/slog.
+// Log levels of [ImportLog], as in log/slog.
 const (
 	LogDebug int32 = -4
 	LogInfo  int32 = 0

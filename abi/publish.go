@@ -6,7 +6,7 @@ import (
 
 // Bounds of published values.
 const (
-	// MaxPublished bounds the names of a run's state, and those of its attributes.
+	// MaxPublished bounds the names of a run's state, and the names of its attributes.
 	MaxPublished = 64
 	// MaxPublishedBytes bounds the values of a run's state together.
 	MaxPublishedBytes = 64 << 10

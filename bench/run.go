@@ -93,7 +93,7 @@ func (p *plan) openOut() (func() error, error) {
 }
 
 // measureSetup runs the workloads that can share a system on one, and each of the others on one of its own. A failure
-// is written down, and the rest goes on: one bad figure must not cost those of an hour.
+// is written down, and the rest goes on: one bad figure must not cost an hour of figures.
 func (p *plan) measureSetup(ctx context.Context, s setup, rep int) {
 	var shared []workload
 	groups := [][]workload{}

@@ -30,7 +30,7 @@ type target interface {
 	// execute is start and wait in one, in the way the system's users do it. It returns how long that took for the
 	// user, without the way to an adapter.
 	execute(ctx context.Context, op operation) (int64, time.Duration, error)
-	// pids are the processes of the system, without those of Postgres.
+	// pids are the processes of the system, without the processes of Postgres.
 	pids() []int
 	// commits counts the transactions of the system so far; ok says whether it can.
 	commits(ctx context.Context) (n float64, ok bool, err error)

@@ -229,7 +229,7 @@ func TestOneOfTwoBatchesFails(t *testing.T) {
 	})
 }
 
-// TestStatesDoNotDelaySteps: while a saved state is written, steps are committed, also those of its own execution.
+// TestStatesDoNotDelaySteps: while a saved state is written, steps are committed, also of its own execution.
 func TestStatesDoNotDelaySteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

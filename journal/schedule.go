@@ -28,7 +28,7 @@ type ScheduleStore interface {
 	DeleteSchedule(ctx context.Context, f Fence, id ID, version int64) error
 	// Schedule reads a schedule; ErrNotFound if there is none.
 	Schedule(ctx context.Context, id ID) (*Schedule, error)
-	// Schedules lists up to limit schedules of a namespace by name, those with a name above after, without their
+	// Schedules lists up to limit schedules of a namespace by name, from the first name above after, without their
 	// inputs.
 	Schedules(ctx context.Context, namespace, after string, limit int) ([]Schedule, error)
 	// DueSchedules lists schedules with WakeAt at or before until as Due lists executions.

@@ -115,7 +115,7 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestOnlyTheNextFreesMemory: those behind it would throw away idle instances before it can help them.
+// TestOnlyTheNextFreesMemory: requests behind it would throw away idle instances before it can help them.
 func TestOnlyTheNextFreesMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -49,7 +49,7 @@ type Config struct {
 	MaxTimeout time.Duration
 	// Resolver resolves host names. Defaults to the system's.
 	Resolver Resolver
-	// RootCAs are the authorities that servers are checked against. Defaults to those of the system.
+	// RootCAs are the authorities that servers are checked against. Defaults to the system's.
 	RootCAs *x509.CertPool
 }
 
@@ -237,7 +237,7 @@ func (c *Client) failure(req *http.Request, err error) *abi.Error {
 	return abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", req.Method, place(req.URL), err)
 }
 
-// headersOf lists the headers of a response by name; those of one name keep their order.
+// headersOf lists the headers of a response by name; headers of one name keep their order.
 func headersOf(h http.Header) []abi.Header {
 	names := make([]string, 0, len(h))
 	for name := range h {

@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// own are the names of attributes that hosts give: those of the logging guest, and those of log/slog.
+// own are the names of attributes that hosts give: the logging guest's, and log/slog's.
 var own = map[string]bool{
 	"activity":      true,
 	"attempt":       true,

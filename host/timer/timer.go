@@ -168,7 +168,7 @@ func (h *Heap) look() {
 	}
 }
 
-// popDue takes the due executions, notes those to announce, and tells how long until there are more of either.
+// popDue takes the due executions, notes the ones to announce, and tells how long until there are more of either.
 func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // maxWarm is how many machines of a runtime may rest warm: with the pages that they wrote to, as
-// copies of those of the image. They have up to a megabyte each, and some hundred kilobytes for a
+// copies of the image's. They have up to a megabyte each, and some hundred kilobytes for a
 // small guest in Go. A guest that is given one of them does not have to wait for the kernel to make
 // each page anew. All others rest without.
 const maxWarm = 64

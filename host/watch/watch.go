@@ -60,7 +60,7 @@ func (l *List) Notify(row *journal.Execution) {
 	}
 }
 
-// without is a list of its own: others may be telling those of the first.
+// without is a list of its own: others may be telling the watchers of the first.
 func without(watchers, gone []*Watcher) (rest []*Watcher) {
 	left := make(map[*Watcher]bool, len(gone)) // thousands may wait for one execution
 	for _, w := range gone {

@@ -43,7 +43,7 @@ func (p *pools) close() {
 	}
 }
 
-// reset closes all connections, those in use when they are given back.
+// reset closes all connections, busy ones when they are given back.
 func (p *pools) reset() {
 	for _, pool := range p.all() {
 		if pool != nil { // it is nil while the store is opened

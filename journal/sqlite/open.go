@@ -350,7 +350,7 @@ func (s *Store) Dialect() string { return abi.DialectSQLite }
 // GuestsAlone implements journal.Store: there is one writer.
 func (s *Store) GuestsAlone() bool { return true }
 
-// Commits is how many transactions were committed since the store was opened: those of the journal and those of
+// Commits is how many transactions were committed since the store was opened: transactions of the journal and of
 // modules.
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 

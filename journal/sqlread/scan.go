@@ -127,7 +127,7 @@ func ScanLockWith(row Row, l *journal.Lock, behind ...any) error {
 	return row.Scan(append(into, behind...)...)
 }
 
-// envelope are the destinations of the columns of an envelope, and those behind them.
+// envelope are the destinations of the columns of an envelope, and the ones behind them.
 func envelope(e *journal.Envelope, behind ...any) []any {
 	into := append(make([]any, 0, 16), &e.Position, (*ID)(&e.Origin), (*string)(&e.Kind), &e.Name, &e.At,
 		&e.Repeatable, &e.Held, &e.Bytes)

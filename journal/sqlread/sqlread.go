@@ -71,7 +71,7 @@ type Sink interface {
 	Add(row Row) error
 }
 
-// Reader reads from a store. Its methods implement those of journal.Store.
+// Reader reads from a store. Its methods implement methods of journal.Store.
 type Reader struct {
 	db      DB
 	queries *Queries

@@ -44,7 +44,7 @@ func (s *sweep) deleteReceipts(ctx context.Context, tx Tx, before int64, after *
 	return len(page) == limit || *after != page[len(page)-1].ReceiptPlace, s.deletePiece(ctx, tx, piece)
 }
 
-// deletePiece deletes receipts but those of live runs, which are held.
+// deletePiece deletes receipts but the live runs', which are held.
 func (s *sweep) deletePiece(ctx context.Context, tx Tx, piece []OldReceipt) error {
 	var shards []journal.Shard
 	var held, free []OldReceipt

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// before is a time behind those of all rows.
+// before is a time behind the times of all rows.
 const before = 1 << 40
 
 // maintained are a host's recurring calls on a store.

@@ -128,7 +128,7 @@ func (m *model) fencesOf(s journal.Store) []journal.Fence {
 	return m.fences
 }
 
-// forOracle names the fences of the oracle instead of those of the store: tokens are drawn by each.
+// forOracle names the fences of the oracle instead of the store's: tokens are drawn by each.
 func (m *model) forOracle(writes []journal.Write) []journal.Write {
 	writes = slices.Clone(writes)
 	for i := range writes {

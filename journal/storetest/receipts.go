@@ -39,7 +39,7 @@ func (b *bundle) hasReceipt(t testing.TB, id journal.ID, n int) bool {
 	return err == nil
 }
 
-// testReadReceipts reads several at once: those of one receiver that are there.
+// testReadReceipts reads several at once: the existing ones of one receiver.
 func testReadReceipts(t *testing.T, b *bundle) {
 	ada, bob := journal.EntityID("default", "bank/Account", "ada"), journal.EntityID("default", "bank/Account", "bob")
 	kept := []journal.Receipt{

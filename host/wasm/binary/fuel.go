@@ -35,8 +35,8 @@ const (
 	FuelFunction = "refuel"
 )
 
-// reservedExports is how the names of exports begin that are ours. Those of an upload are dropped: no host asks for
-// them.
+// reservedExports is how the names of exports begin that are ours. Such exports of an upload are dropped: no host asks
+// for them.
 const reservedExports = "cruster:"
 
 // fuelIndexes are where a rewritten module has its fuel counters.

@@ -153,12 +153,12 @@ func (p *goProgram) innermost(functions []string, imported uint64) (uint64, bool
 	return p.find(functions)
 }
 
-// foreignNames begin the names of functions that are not the author's: those without a name, internal ones,
+// foreignNames begin the names of functions that are not the author's: unnamed functions, internal ones,
 // exports and imports.
 var foreignNames = []string{"$", "__", "cruster_", "cruster:", "wasi_"}
 
 // namedFrames is the author's functions in a module that has their names. Functions without a crate are the
-// author's unless it is a program in Rust: there they are those of the C library. A function that calls
+// author's unless it is a program in Rust: there they belong to the C library. A function that calls
 // itself, or its closure, is shown once.
 func namedFrames(functions []string) (frames []string) {
 	rust := slices.ContainsFunc(functions, isRustSymbol)

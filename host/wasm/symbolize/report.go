@@ -29,7 +29,7 @@ func (r *Report) AllWait() bool {
 	return strings.HasPrefix(r.Headline, goroutinesAsleep) || strings.HasPrefix(r.Headline, tasksAsleep)
 }
 
-// Headlines of reports that all wait: those of Go's runtime, and those of the guest SDKs.
+// Headlines of reports that all wait: from Go's runtime, and from the guest SDKs.
 const (
 	goroutinesAsleep = "fatal error: all goroutines are asleep"
 	tasksAsleep      = "fatal error: all tasks are asleep"

@@ -7,7 +7,7 @@ import (
 
 // Tables of all namespaces lie in one file, and SQLite has one room for the names of a file. So that each namespace
 // has names of its own, as on Postgres, a table, view or index of namespace N is stored as "name@N": "orders" of
-// staging is "orders@staging". Those of one namespace, the plain one, are stored as they are called.
+// staging is "orders@staging". Names of one namespace, the plain one, are stored as they are.
 //
 // The statements of modules are told nothing of it: rename.go writes the stored names into them.
 // The authorizer does not depend on that: it allows the tables that the namespace owns, and to make

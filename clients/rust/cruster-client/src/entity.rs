@@ -77,7 +77,7 @@ pub struct EntityCall<T> {
 
 impl<T> EntityCall<T> {
     /// Names the request, so that it is safe to make it again after a lost answer, also from
-    /// another process: those with the same id are performed once, and answered the same.
+    /// another process: requests with the same id are performed once, and answered the same.
     /// Without it the client draws an id.
     pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
         if let Ok(operation) = &mut self.operation {

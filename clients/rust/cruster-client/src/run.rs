@@ -172,7 +172,7 @@ impl<W: Workflow> Run<W> {
     }
 
     /// [`update`](Run::update) with a request id of the caller's, so that it is safe to make the
-    /// request again after a lost answer, also from another process: those with the same id take
+    /// request again after a lost answer, also from another process: requests with the same id take
     /// effect once, and are answered the same.
     pub async fn update_with_request_id<U: Update>(&self, id: &str, update: U) -> Result<U::Answer>
     where

@@ -269,7 +269,7 @@ pub fn rpc_group(attribute: TokenStream, item: TokenStream) -> TokenStream {
     structs::expand(Kind::RpcGroup, attribute.into(), item.into()).into()
 }
 
-/// The RPCs of a group, written as those of an [entity](macro@entity_impl).
+/// The RPCs of a group, written as in an [entity](macro@entity_impl).
 ///
 #[doc = include_str!("../docs/rpc_group_impl.md")]
 #[proc_macro_attribute]

@@ -2,8 +2,8 @@
 //! which it can be misused: the twin of the Go package in the folder above, file by file. The tests
 //! of tests/conformance run both on every store, and compare results and journals byte for byte.
 //!
-//! Names, requests, results and the order of durable calls are therefore those of the Go package,
-//! also where Rust would say it another way.
+//! Names, requests, results and the order of durable calls are therefore the same as in the Go
+//! package, also where Rust would say it another way.
 
 pub mod bare;
 mod children;
