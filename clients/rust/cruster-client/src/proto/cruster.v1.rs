@@ -3822,9 +3822,9 @@ pub mod workflow_service_client {
         }
         /// Follow tells what happens to an execution, as it happens, and ends with the execution:
         /// the entries of its journal once they are durable; the lines that its workflow and its
-        /// activities log while it is followed; and the execution itself, first, whenever it is
-        /// paused, goes on or continues as a new run, and last. Lines that were logged before are
-        /// not told: they are in the log of the host.
+        /// activities log while it is followed; and the execution itself, first, whenever it is paused,
+        /// goes on or continues as a new run, and last. Lines that were logged before are not told:
+        /// they are in the log of the host.
         pub async fn follow(
             &mut self,
             request: impl tonic::IntoRequest<super::FollowRequest>,
