@@ -123,7 +123,7 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
 func (r *run) pauseFaulty() {
 	var err error
-	if again := guarded(func() { err = r.execs.commitFaultyPause(r.id, r.life.fault) }); again != nil {
+	if again := guarded(func() { err = r.execs.commitFaultyPause(r.id, r.chain, r.life.fault) }); again != nil {
 		err = errors.New(again.What)
 	}
 	if err != nil && !r.execs.Host.Over() {
@@ -139,9 +139,13 @@ func (r *run) pauseFaulty() {
 }
 
 // commitFaultyPause pauses an execution because of a fault. It goes by the row in the store, not by
-// the state of the run.
-func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
+// the state of the run. If the run has ended and another one has its place by now, that one is not to blame.
+// The chain is zero if the run was not loaded.
+func (x *Executions) commitFaultyPause(id journal.ID, chain journal.RunID, fault *abi.Error) error {
 	row, err := x.Store.Brief(x.Host.Context(), id)
+	if err == nil && !chain.IsZero() && row.Chain != chain {
+		row, err = x.Store.BriefRun(x.Host.Context(), id, chain)
+	}
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
@@ -158,6 +162,12 @@ func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
 		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
 		x.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 	}
+	x.tell(row)
+	return nil
+}
+
+// tell tells all who wait for an execution of its row, as it is in the store.
+func (x *Executions) tell(row *journal.Execution) {
 	x.Watchers.Notify(row)
 	x.Updates.TellAnswered(x.Host.Context(), row)
 	if row.State.Final() {
@@ -168,7 +178,6 @@ func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
 			x.announceEnd(row, l.Awaited())
 		}
 	}
-	return nil
 }
 
 // receiveQuarantined receives for a run whose pause could not be committed. A request to terminate it is durable, and
