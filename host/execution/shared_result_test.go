@@ -39,7 +39,7 @@ func (noCallees) Callee(context.Context, journal.Caller) (*journal.Execution, er
 
 // TestLargeResultOfManyCallers has many executions wait for one, whose result is large: the commit by which it ends
 // does not have the result once for each of them, and all of them get it, also if the host ends before they have read
-// it.
+// it, and another run has the place of that one by then.
 func TestLargeResultOfManyCallers(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
@@ -53,7 +53,7 @@ func TestLargeResultOfManyCallers(t *testing.T) {
 }
 
 func shareResult(t *testing.T, store journal.Store, crashes bool) {
-	const callers, length = 60, 1 << 18
+	const callers, length = 40, 1 << 18
 	f := newFixtureOn(t, store, nil, nil)
 	weighing := &weighingCommitter{Committer: f.committer.Committer}
 	f.committer.Committer = weighing
@@ -80,6 +80,7 @@ func shareResult(t *testing.T, store journal.Store, crashes bool) {
 	synctest.Wait()
 	require.Less(t, weighing.most.Load(), int64(maxShared+length))
 	if crashes {
+		require.Equal(t, "ok\n", f.startOver(rowOf("slow", "child")), "another run is not what they wait for")
 		f.stored.Store = whole
 		f.restart(0)
 		time.Sleep(time.Minute)
