@@ -106,8 +106,8 @@ func build() string {
 // nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.life.quarantine(r.report(f))
-	refuseAll(r.tasks.resolveReserved(r.run, r.hand.takeWaiting(notices)), r.life.fault)
-	refuseAll(r.hand.takeAgain(), r.life.fault)
+	notices = append(r.tasks.resolveReserved(r.run, r.hand.takeWaiting(notices)), r.hand.takeAgain()...)
+	terminates := r.terminatesAmong(notices)
 	for _, letGo := range []func(){r.instance.drop, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
 			_ = r.report(again) // the first is why it is paused
@@ -116,8 +116,34 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.instance.guest, r.row, r.published = nil, nil, nil
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
+	if r.life.phase == quarantined {
+		r.hand.waiting = terminates
+	} else {
+		r.hand.requeue(terminates...)
+	}
 	r.execs.Stops.tell(r.mail.undecided)
 	r.mail.forgetUndecided()
+}
+
+// terminatesAmong takes the requests to terminate the run out of some notices, and refuses all others. Such a request
+// is durable: it is heeded when the run is loaded again. That is tried once more after a fault, since it may be what
+// fails; the scan for mail tries it after that.
+func (r *run) terminatesAmong(notices []notice) (terminates []notice) {
+	for _, m := range notices {
+		var reply chan<- error
+		switch m := content(m).(type) {
+		case messageArrived:
+			reply = m.reply
+		case lookForMail:
+			reply = m.reply
+		}
+		if reply == nil || r.run.IsZero() || r.notFor(m) != nil {
+			refuseAll([]notice{m}, r.life.fault)
+			continue
+		}
+		terminates = append(terminates, ofChain{r.chain, endAwaited{reply}})
+	}
+	return terminates
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
