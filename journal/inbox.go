@@ -144,9 +144,9 @@ type Message struct {
 	Value []byte
 }
 
-// ResultTo is the message that brings an outcome to a step: see [ResultMessage].
-func ResultTo(to Receiver, origin Origin, from Caller, at int64, outcome *abi.Outcome) Sent {
-	value := abi.MustMarshal(outcome)
+// ResultTo is the message that brings an outcome to a step, as the msgpack of an [abi.Outcome]: see [ResultMessage]. An
+// empty one says that there is one, to be read from the row of the callee.
+func ResultTo(to Receiver, origin Origin, from Caller, at int64, value []byte) Sent {
 	return Sent{To: to.ID, Chain: to.Chain, Message: Message{
 		Envelope: Envelope{Kind: ResultMessage, At: at, Bytes: len(value), Origin: origin, From: from}, Value: value,
 	}}
