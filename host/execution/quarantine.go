@@ -35,8 +35,8 @@ func (r *run) report(f *hostFault) *abi.Error {
 // nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.life.quarantine(r.report(f))
-	refuseAll(r.resolveReserved(r.hand.takeWaiting(notices)), r.life.fault)
-	refuseAll(r.hand.takeAgain(), r.life.fault)
+	notices = append(r.resolveReserved(r.hand.takeWaiting(notices)), r.hand.takeAgain()...)
+	terminates := r.terminatesAmong(notices)
 	for _, letGo := range []func(){r.instance.Drop, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
 			_ = r.report(again) // the first is why it is paused
@@ -47,14 +47,40 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.published.Forget()
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
+	if r.life.phase == quarantined {
+		r.hand.waiting = terminates
+	} else {
+		r.hand.requeue(terminates...)
+	}
 	r.deps.stopped.tellStopped(r.mail.undecided)
 	r.mail.forgetUndecided()
+}
+
+// terminatesAmong takes the requests to terminate the run out of some notices, and refuses all others. Such a request
+// is durable: it is heeded when the run is loaded again. That is tried once more after a fault, since it may be what
+// fails; the scan for mail tries it after that.
+func (r *run) terminatesAmong(notices []notice) (terminates []notice) {
+	for _, m := range notices {
+		var reply chan<- error
+		switch m := content(m).(type) {
+		case messageArrived:
+			reply = m.reply
+		case lookForMail:
+			reply = m.reply
+		}
+		if reply == nil || r.run.IsZero() || r.notFor(m) != nil {
+			refuseAll([]notice{m}, r.life.fault)
+			continue
+		}
+		terminates = append(terminates, ofChain{r.chain, endAwaited{reply}})
+	}
+	return terminates
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
 func (r *run) pauseFaulty() {
 	var err error
-	if again := guarded(func() { err = r.deps.commitFaultyPause(r.id, r.life.fault) }); again != nil {
+	if again := guarded(func() { err = r.deps.commitFaultyPause(r.id, r.chain, r.life.fault) }); again != nil {
 		err = errors.New(again.What)
 	}
 	if err != nil && !r.deps.Host.Over() {
@@ -67,39 +93,6 @@ func (r *run) pauseFaulty() {
 	}
 	r.life.release()
 	r.deps.Timers.Set(r.id, journal.Never)
-}
-
-// commitFaultyPause pauses an execution because of a fault. It goes by the row in the store, not by
-// the state of the run.
-func (d *runDeps) commitFaultyPause(id journal.ID, fault *abi.Error) error {
-	row, err := d.Store.Brief(d.Host.Context(), id)
-	if errors.Is(err, journal.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if row.State == journal.Running {
-		u := journal.Update{
-			State: journal.Paused, WakeAt: journal.Never, Error: fault, Waiting: row.Waiting, Section: row.Section,
-		}
-		if _, err := d.Committer.Commit(rowUpdate(row, &u)); err != nil {
-			return err
-		}
-		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
-		d.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
-	}
-	d.Watchers.Notify(row)
-	d.updates.TellAnswered(d.Host.Context(), row)
-	if row.State.Final() {
-		// else the next scan finds them
-		if inbox, err := d.Store.Inbox(d.Host.Context(), row.Receiver(), 0); err == nil {
-			l := ledger.New()
-			l.Open(inbox)
-			d.announceEnd(row, l.Awaited())
-		}
-	}
-	return nil
 }
 
 // receiveQuarantined receives for a run whose pause could not be committed. A request to terminate it is durable, and
@@ -161,4 +154,32 @@ var errGone = errors.New("execution: no such execution")
 
 func noExecution() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
+}
+
+// commitFaultyPause pauses an execution because of a fault. It goes by the row in the store, not by
+// the state of the run. If the run has ended and another one has its place by now, that one is not to blame.
+// The chain is zero if the run was not loaded.
+func (d *runDeps) commitFaultyPause(id journal.ID, chain journal.RunID, fault *abi.Error) error {
+	row, err := d.Store.Brief(d.Host.Context(), id)
+	if err == nil && !chain.IsZero() && row.Chain != chain {
+		row, err = d.Store.BriefRun(d.Host.Context(), id, chain)
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if row.State == journal.Running {
+		u := journal.Update{
+			State: journal.Paused, WakeAt: journal.Never, Error: fault, Waiting: row.Waiting, Section: row.Section,
+		}
+		if _, err := d.Committer.Commit(rowUpdate(row, &u)); err != nil {
+			return err
+		}
+		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
+		d.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+	}
+	d.tell(row)
+	return nil
 }

@@ -37,7 +37,8 @@ func (c *Call) AnswerTo(id journal.ID, outcome abi.Outcome, now int64) []journal
 		// a step is told of each entity that it has locked, while the answer of the one before may be untaken
 		origin = journal.NewOrigin()
 	}
-	return []journal.Sent{journal.ResultTo(to, origin, journal.Caller{ID: id, Step: c.From.Step}, now, &outcome)}
+	from := journal.Caller{ID: id, Step: c.From.Step}
+	return []journal.Sent{journal.ResultTo(to, origin, from, now, abi.MustMarshal(&outcome))}
 }
 
 // Again is the same request once more: the actor of its entity may have the call still.

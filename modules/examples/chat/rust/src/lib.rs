@@ -1,5 +1,5 @@
-//! A chat room: a [room](Room) is an entity, and so is the [inbox](Inbox) of each member. What
-//! is posted to a room is sent on to the inboxes in the same commit.
+//! A chat room: a [room](Room) is an entity, and so is the [inbox](Inbox) of each member. A post
+//! to a room is sent on to the inboxes in the same commit.
 
 mod inbox;
 mod room;
