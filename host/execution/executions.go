@@ -185,6 +185,10 @@ func (x *Executions) makeWork() {
 	x.shared.recoder = x.Recoder
 }
 
+// SetEntities sets the entities. They and the executions call each other, so they may come after New, before anything
+// works.
+func (x *Executions) SetEntities(entities Entities) { x.Entities, x.shared.tasks.Entities = entities, entities }
+
 // HasRoom tells whether another execution fits into memory. If there is little room, or none, those
 // that only wait leave memory: there may be room when it is asked again.
 func (x *Executions) HasRoom() bool { return x.evictor.hasRoom() }
