@@ -21,7 +21,8 @@ type Parcel struct {
 	// Input of the operation, of a message of kind call.
 	Input     []byte `msgpack:"input"`
 	Namespace string `msgpack:"namespace"`
-	// ReplyTo is the chain of runs of the workflow that is sent the answer: see host/entity/leave.go; nil if none is.
+	// ReplyTo is the chain of runs of the workflow that is sent the answer: see host/entity/request/leave.go; nil if
+	// none is.
 	ReplyTo *journal.RunID `msgpack:"reply_to,omitempty"`
 }
 
