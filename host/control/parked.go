@@ -21,7 +21,7 @@ func (x *Entities) Parked(ctx context.Context, f journal.ParkedFilter) ([]Parked
 	if f.Entity.IsZero() {
 		f.Namespace = cmp.Or(f.Namespace, journal.DefaultNamespace)
 	}
-	found, err := x.deps.Entities.Parked().List(ctx, f)
+	found, err := x.deps.Entities.Parked.List(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (x *Entities) CountParked(ctx context.Context, namespace, name string) (int
 	if err != nil {
 		return 0, err
 	}
-	found, err := x.deps.Entities.Parked().List(ctx, journal.ParkedFilter{Entity: ref.ID(), Limit: journal.MaxParked})
+	found, err := x.deps.Entities.Parked.List(ctx, journal.ParkedFilter{Entity: ref.ID(), Limit: journal.MaxParked})
 	return len(found), err
 }
 
@@ -49,7 +49,7 @@ func (x *Entities) RetryParked(ctx context.Context, namespace, name string, posi
 	if err != nil {
 		return 0, err
 	}
-	return x.deps.Entities.Parked().Retry(ctx, ref, positions)
+	return x.deps.Entities.Parked.Retry(ctx, ref, positions)
 }
 
 // DropParked gives parked messages of an entity up, for good: the messages at some positions, or all if there are none.
@@ -59,5 +59,5 @@ func (x *Entities) DropParked(ctx context.Context, namespace, name string, posit
 	if err != nil {
 		return 0, err
 	}
-	return x.deps.Entities.Parked().Drop(ctx, ref, positions)
+	return x.deps.Entities.Parked.Drop(ctx, ref, positions)
 }

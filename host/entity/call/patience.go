@@ -5,8 +5,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Patience is how long a workflow waits in memory: see host/entity/leave.go. The zero value waits for as long as it
-// takes.
+// Patience is how long a workflow waits in memory: see host/entity/request/leave.go. The zero value waits for as long
+// as it takes.
 type Patience struct {
 	// ReplyTo is the chain of runs of the workflow: it names the inbox that the answer is sent to.
 	ReplyTo journal.RunID

@@ -2,10 +2,12 @@
 //! to a room is sent on to the inboxes in the same commit.
 
 mod inbox;
+mod message;
 mod room;
 
 pub use inbox::{Inbox, MAX_UNREAD};
-pub use room::{Line, MAX_HISTORY, Message, Room};
+pub use message::Message;
+pub use room::{Line, MAX_HISTORY, Room};
 
 cruster::module! {
     entities: [Inbox, Room],
