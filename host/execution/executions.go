@@ -187,7 +187,9 @@ func (x *Executions) makeWork() {
 
 // SetEntities sets the entities. They and the executions call each other, so they may come after New, before anything
 // works.
-func (x *Executions) SetEntities(entities Entities) { x.Entities, x.shared.tasks.Entities = entities, entities }
+func (x *Executions) SetEntities(entities Entities) {
+	x.Entities, x.shared.tasks.Entities = entities, entities
+}
 
 // HasRoom tells whether another execution fits into memory. If there is little room, or none, those
 // that only wait leave memory: there may be room when it is asked again.
