@@ -9,7 +9,8 @@
 # packages whose tests start processes or need it, are left to `make test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-export CGO_ENABLED=0
+# As the product is built, so that its dependencies are compiled once for all.
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
 base=$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD)
 changed() { git diff --name-only "$base" -- "$@"; git ls-files --others --exclude-standard -- "$@"; }

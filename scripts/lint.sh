@@ -15,7 +15,8 @@ export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 golangci() {
 	local tool
 	tool=$(scripts/tools.sh golangci-lint)
-	GOWORK=$(scripts/workspace.sh) "$tool" "$@"
+	# A sixth of its time was collecting garbage.
+	GOWORK=$(scripts/workspace.sh) GOGC=400 GOMEMLIMIT=3GiB "$tool" "$@"
 }
 
 lint_go() {
