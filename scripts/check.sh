@@ -34,4 +34,4 @@ mkdir -p "$CRUSTER_WASM_CACHE"
 packages=$(go list github.com/cruster/cruster/abi/... github.com/cruster/cruster/guest-sdk/go/... ./... |
 	grep -vE '/(journal/postgres|bench|tests/(clients|cli|crash|devloop|entities|faults|hostile|kill9|newproject|operations|pages|release|storm|upgrade))$')
 # shellcheck disable=SC2086 # one word a package
-go test -vet=off -timeout 80m -skip '/^postgres$|//^postgres$|^TestPostgres' $packages
+go test -vet=off -timeout 12h -skip '/^postgres$|//^postgres$|^TestPostgres' $packages

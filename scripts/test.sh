@@ -71,7 +71,7 @@ quiet+=(zombiezen.com/go/sqlite=-d=checkptr=0)
 
 # `make lint` has vetted the code. Packages wait for timers, disks and processes: more of
 # them than there are cores keep the cores busy.
-common=(-vet=off -timeout 80m)
+common=(-vet=off -timeout 12h)
 # The engine files compiled code under its own version, which a test binary does not know: it is told, so that
 # tests and the hosts that they start use the same.
 engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
