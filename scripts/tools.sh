@@ -8,15 +8,14 @@
 # (CRUSTER_TOOLS_CACHE): golangci-lint alone takes a minute to compile, and Go drops what
 # it has compiled after some days, and with `go clean -cache`.
 #
-# golangci-lint has more than a hundred linters, each with the code of others, and takes minutes to compile with all of
-# them. It is built with those that .golangci.yml enables.
+# Both are built without large parts that nothing here uses: golangci-lint with the linters that .golangci.yml enables,
+# of more than a hundred, and grpcurl without xDS, which is half of its code.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-lint_module=github.com/golangci/golangci-lint/v2
 case ${1:-} in
-golangci-lint) folder=tools/golangci package=$lint_module/cmd/golangci-lint ;;
-grpcurl) folder=tools package=github.com/fullstorydev/grpcurl/cmd/grpcurl ;;
+golangci-lint) folder=tools/golangci module=github.com/golangci/golangci-lint/v2 ;;
+grpcurl) folder=tools module=github.com/fullstorydev/grpcurl ;;
 *)
 	sed -n '4,5s/^# *//p' scripts/tools.sh >&2
 	exit 2 ;;
@@ -44,26 +43,35 @@ few() {
 		kept' "$1"
 }
 
-# lint_with_few makes a folder with go.mod for golangci-lint with few linters, and prints the file.
-lint_with_few() {
-	local work=$1 source list=pkg/lint/lintersdb/builder_linter.go
-	source=$(go -C "$folder" mod download -json "$lint_module" | awk -F '"' '$2 == "Dir" { print $4 }')
-	mkdir "$work/source"
-	cp -R "$source"/{cmd,internal,jsonschema,pkg,go.mod} "$work/source/"
-	chmod -R u+w "$work/source"
-	few "$source/$list" >"$work/source/$list"
-	cp "$folder/go.sum" "$work/go.sum"
-	{ cat "$folder/go.mod" && echo "replace $lint_module => $work/source"; } >"$work/go.mod"
-	echo "$work/go.mod"
+# without_parts leaves parts out of the source of a tool.
+without_parts() {
+	case $1 in
+	golangci-lint) edit "$2/pkg/lint/lintersdb/builder_linter.go" few ;;
+	grpcurl)
+		edit "$2/cmd/grpcurl/grpcurl.go" sed '/"google.golang.org\/grpc\/xds"$/d'
+		edit "$2/grpcurl.go" sed '/\/credentials\/xds"$/d; /if strings.HasPrefix(address, "xds:/,/^\t}$/d' ;;
+	esac
 }
 
+# edit FILE COMMAND… has a command print the file anew.
+edit() {
+	"${@:2}" "$1" >"$1.edited"
+	mv "$1.edited" "$1"
+}
+
+# build makes the tool from a copy of its module.
 build() {
-	local work modfile=()
+	local work source
 	work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-tool.XXXXXX")
 	trap "rm -rf '$work'" EXIT # of the subshell; the variable is gone by then
 	echo "tools.sh: building $1, this once" >&2
-	[[ $1 != golangci-lint ]] || modfile=(-modfile "$(lint_with_few "$work")")
-	go -C "$folder" build "${modfile[@]}" -ldflags='-s -w' -o "$tool.$$" "$package" >&2
+	source=$(go -C "$folder" mod download -json "$module" | awk -F '"' '$2 == "Dir" { print $4 }')
+	cp -R "$source" "$work/source"
+	chmod -R u+w "$work/source"
+	without_parts "$1" "$work/source"
+	cp "$folder/go.sum" "$work/go.sum"
+	{ cat "$folder/go.mod" && echo "replace $module => $work/source"; } >"$work/go.mod"
+	go -C "$folder" build -modfile "$work/go.mod" -ldflags='-s -w' -o "$tool.$$" "$module/cmd/$1" >&2
 	mv "$tool.$$" "$tool"
 }
 
