@@ -2,8 +2,8 @@
 # Rust for guests: finds a toolchain that builds for WebAssembly, and uses it.
 #
 #   scripts/rust.sh build-guests OUTDIR [FOLDER…]  build the guests in the folders (default: all of the workspace) as NAME-rust.wasm
-#   scripts/rust.sh test [ARGS…]                   cargo test, natively, with doc tests
-#   scripts/rust.sh lint                           rustfmt and clippy, and rustdoc for the crates of the SDK; warnings denied
+#   scripts/rust.sh test [ARGS…]                   cargo test, natively, with doc tests, and rustdoc; warnings denied
+#   scripts/rust.sh lint                           rustfmt and clippy; warnings denied
 #   scripts/rust.sh cargo ARGS…                    cargo in this folder, set up to build with --target wasm32-wasip1
 #   scripts/rust.sh check [lint]                   say which toolchain is taken; fails if there is none
 #
@@ -202,8 +202,6 @@ lint() {
 	linted build --locked --quiet --workspace --features cruster/std-clock # with the features that tests ask for
 	linted test --locked --quiet --no-run
 	echo "clippy ok"
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps -p cruster -p cruster-macros # the crates that are published
-	echo "rustdoc ok"
 }
 
 check() {
@@ -223,7 +221,7 @@ build-guests)
 	build_guests "$@" ;;
 test)
 	use_native_toolchain clippy
-	linted test --locked --quiet "$@" ;;
+	RUSTDOC=$PWD/scripts/rustdoc.sh linted test --locked --quiet "$@" ;;
 lint) lint ;;
 cargo)
 	guest_environment
