@@ -62,7 +62,7 @@ start() {
   fi
   if ! running "$dir"; then
     (cd "$dir" && as_server "$bindir/pg_ctl" -D "$dir/data" -w -t 600 -l "$dir/log" -o \
-      "-k $sockets -c listen_addresses= -c max_connections=400 -c fsync=${CRUSTER_POSTGRES_FSYNC:-on} -c full_page_writes=${CRUSTER_POSTGRES_FSYNC:-on} -c max_locks_per_transaction=256" start >/dev/null) ||
+      "-k $sockets -c listen_addresses= -c max_connections=400 -c fsync=${CRUSTER_POSTGRES_FSYNC:-on} -c max_locks_per_transaction=256" start >/dev/null) ||
       { tail -20 "$dir/log" >&2; fail "the server did not start"; }
   fi
   if [ -n "$pid" ]; then

@@ -72,7 +72,7 @@ func (s *server) run(bin string, as *syscall.Credential) error {
 	}
 	defer logFile.Close()
 	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir,
-		"-c", "listen_addresses=", "-c", "max_connections=400", "-c", "fsync=off", "-c", "full_page_writes=off",
+		"-c", "listen_addresses=", "-c", "max_connections=400", "-c", "fsync=off",
 		"-c", "max_locks_per_transaction=256", "-c", "log_min_messages=warning")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, logFile, logFile
 	// The server ends with this process, even if it is killed. The kernel ties that to the thread that started the
