@@ -21,7 +21,7 @@ type Attribute struct {
 
 // AttributeOf reads an attribute off a msgpack value.
 func AttributeOf(value []byte) (Attribute, *Error) {
-	const header = 8 // at most, of what an attribute can be
+	const header = 8 // at most, of any attribute
 	if len(value) > MaxAttribute+header {
 		return Attribute{}, Errorf(
 			CodeBadAttribute, "the value of the attribute takes %d bytes; a text has at most %d", len(value),

@@ -25,7 +25,7 @@ import (
 //     their bytes
 //   - extensions keep type and payload, with their shortest header
 //
-// Canonical is also the first check of all bytes that come from outside: what passes it is well-formed, bounded in
+// Canonical is also the first check of all bytes that come from outside: bytes that pass it are well-formed, bounded in
 // depth, and safe to hand to a decoder.
 func Canonical(data []byte) ([]byte, error) {
 	c := canonicalizer{in: data, out: make([]byte, 0, len(data))}
@@ -49,7 +49,7 @@ func DecodeBody(data []byte, v any) error {
 	}
 	if err := Unmarshal(data, v); err != nil {
 		// A guest sees these words, on each replay: they are this package's own, and part of the format of journals.
-		// Those of the decoder could be others with its next version.
+		// The decoder's could be others with its next version.
 		plain := plainError("it is not what the ABI says")
 		errors.As(err, &plain)
 		return Errorf(CodeBadBody, "decode %T: %s", v, plain)

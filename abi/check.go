@@ -116,7 +116,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// CheckName refuses an invalid name; kind says what the name is for.
+// CheckName refuses an invalid name; kind says the purpose of the name.
 func CheckName(kind, name string) *Error {
 	if name == "" {
 		return Errorf(CodeBadBody, "%s: the name is empty", kind)
@@ -177,7 +177,7 @@ func isText(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// CheckPublishedText checks the text of an attribute or the note of a progress; what names it in
+// CheckPublishedText checks the text of an attribute or the note of a progress; the argument what names it in
 // the error, which has the code.
 func CheckPublishedText(code Code, what, text string) *Error {
 	switch {
@@ -189,8 +189,8 @@ func CheckPublishedText(code Code, what, text string) *Error {
 	return nil
 }
 
-// CheckPayload checks that value is at most [MaxPayload] bytes and exactly one msgpack value; what names it in the
-// error.
+// CheckPayload checks that value is at most [MaxPayload] bytes and exactly one msgpack value; the argument what names
+// it in the error.
 func CheckPayload(what string, value []byte) *Error {
 	if len(value) > MaxPayload {
 		return Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)

@@ -46,5 +46,5 @@ func clampText(text string, limit int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// ClampReason cuts the reason of an interrupt to what is allowed.
+// ClampReason cuts the reason of an interrupt to the allowed length.
 func ClampReason(reason string) string { return clampText(reason, MaxReason) }

@@ -100,7 +100,7 @@ func Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// decoding are the types that a decoder wants, by its own words for what it reads.
+// decoding are the types that a decoder wants, by its own words for its input.
 var decoding = map[string]string{
 	"array length": TypeList, "bool": TypeBool, "ext len": TypeTime, "float32": TypeFloat, "int64": TypeInt,
 	"map length": TypeStruct + " or " + TypeMap, "nil": TypeNull, "string/bytes length": TypeString, "uint64": TypeInt,
@@ -115,7 +115,7 @@ func (e plainError) Error() string { return string(e) }
 // otherFields is said of a struct that is written as a list, of another length.
 const otherFields plainError = "msgpack: number of fields in array-encoded struct has changed"
 
-// inPlainWords says of a value of another type what was expected and what is there, as [Schema.Check] does. The
+// inPlainWords names, for a value of another type, the expected type and the actual one, as [Schema.Check] does. The
 // decoder of msgpack says that in bytes: "msgpack: invalid code=81 decoding string/bytes length".
 func inPlainWords(err error) error {
 	text := err.Error()

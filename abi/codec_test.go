@@ -42,7 +42,7 @@ func TestUnmarshalRefusesBytesAfterTheValue(t *testing.T) {
 	require.Error(t, abi.Unmarshal(nil, &n))
 }
 
-// What does not decode is explained by the types of values, not by the bytes of msgpack.
+// A value that does not decode is explained by the types of values, not by the bytes of msgpack.
 func TestUnmarshalOfAnotherType(t *testing.T) {
 	t.Parallel()
 	var text string

@@ -157,17 +157,17 @@ const (
 	CodeNotParked        Code = "CR-6017"
 )
 
-// CodeInfo is what holds for every error of a code.
+// CodeInfo holds the properties of every error of a code.
 type CodeInfo struct {
 	Code     Code
 	Category Category
-	// Title says what the code means, in a few words.
+	// Title is the meaning of the code, in a few words.
 	Title string
 	// Hint says what to do, unless the place of the failure gives a better one.
 	Hint string
 	// Retryable says whether another attempt may succeed.
 	Retryable bool
-	// Blame says what has to change before the same can succeed.
+	// Blame names the party that has to change something before the same can succeed.
 	Blame Blame
 }
 

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// DeferredInfo describes a promise of a workflow, or all those whose names are made while it runs and begin alike.
+// DeferredInfo describes a promise of a workflow, or all promises whose names are made while it runs and begin alike.
 type DeferredInfo struct {
 	// Dynamic says that Name is how names begin: each longer one is a promise of this type.
 	Dynamic bool   `msgpack:"dynamic"`
 	Name    string `msgpack:"name"`
-	// Value is the type of what resolves it; nil is any.
+	// Value is the type of its result; nil is any.
 	Value *Schema `msgpack:"value"`
 }
 
@@ -27,12 +27,12 @@ func (d *DeferredInfo) Meets(o *DeferredInfo) bool {
 	return d.Name == o.Name || d.Has(o.Name) || o.Has(d.Name)
 }
 
-// CheckValue does for what resolves a promise what [WorkflowInfo.CheckRequest] does for a request.
+// CheckValue checks the result of a promise, as [WorkflowInfo.CheckRequest] checks a request.
 func (d *DeferredInfo) CheckValue(value []byte) ([]byte, error) {
 	return checkValue("the value", d.Value, orAbsent(d.Value, value))
 }
 
-// Deferred finds a promise that may be settled. A module that tells of none has those of every name, with values of
+// Deferred finds a promise that may be settled. A module that tells of none has promises of every name, with values of
 // every type.
 func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
 	if w.Deferreds == nil {

@@ -43,7 +43,7 @@ type EntityCall struct {
 // Operations is the body of an [InvokeOperations]: operations of an entity with a state, one after the other.
 type Operations struct {
 	Operations []EntityCall `msgpack:"operations"`
-	// State is what the operations before these left behind; nil if there is no entity yet.
+	// State is the state left by the operations before these; nil if there is no entity yet.
 	State []byte `msgpack:"state"`
 	// Version of the shape of State.
 	Version uint32 `msgpack:"version"`
@@ -51,9 +51,9 @@ type Operations struct {
 
 // OperationsReply is the result of an [InvokeOperations].
 type OperationsReply struct {
-	// Replies are those of the operations, in their order.
+	// Replies are the replies of the operations, in their order.
 	Replies []OperationReply `msgpack:"replies"`
-	// State is what the operations left behind; nil if there is no entity any more, or still none.
+	// State is the state left by the operations; nil if there is no entity any more, or still none.
 	State []byte `msgpack:"state"`
 	// Version of the shape of State.
 	Version uint32 `msgpack:"version"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Error is the type of every error that a user can see, on either side of the boundary. It says what happened to what
-// (Message) and what to do (Hint).
+// Error is the type of every error that a user can see, on either side of the boundary. It names the event and its
+// subject (Message) and what to do (Hint).
 type Error struct {
 	// Code is stable: "CR-1203". See codes.go.
 	Code Code `msgpack:"code"`

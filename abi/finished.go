@@ -9,8 +9,8 @@ const (
 	ReturnFinished IfFinished = "return"
 	// RestartFinished starts a new run.
 	RestartFinished IfFinished = "restart"
-	// RestartFailed starts a new run, unless the one that is over has completed: then it answers
-	// with that.
+	// RestartFailed starts a new run, unless the ended run has completed: then it answers
+	// with that run.
 	RestartFailed IfFinished = "restart-failed"
 	// RefuseFinished is an error of [CodeFinishedBefore].
 	RefuseFinished IfFinished = "refuse"

@@ -39,7 +39,7 @@ func FuzzDecodeBody(f *testing.F) {
 				require.Contains(t, []abi.Code{abi.CodeBadBody, abi.CodePayloadTooLarge}, code)
 				continue
 			}
-			// What was decoded can be encoded, and decodes to the same again.
+			// A decoded value can be encoded, and decodes to the same again.
 			packed, err := abi.Marshal(body)
 			require.NoError(t, err)
 			fresh := reflect.New(reflect.TypeOf(body).Elem()).Interface()

@@ -78,7 +78,8 @@ type Delivery struct {
 	Value []byte `msgpack:"value"`
 }
 
-// Outcome is what a guest hands over before it returns [StatusDone]: a value, one msgpack value, or an error.
+// Outcome is the result that a guest hands over before it returns [StatusDone]: a value, one msgpack value, or an
+// error.
 type Outcome struct {
 	// Continue ends the run of a workflow and has another take its place; Error and Value are nil then.
 	Continue *Continue `msgpack:"continue"`

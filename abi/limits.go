@@ -19,7 +19,7 @@ const (
 	// MaxEntries bounds the entries of a journal: an execution that has more is paused.
 	MaxEntries = 250_000
 	// ContinueEntries is from how many entries on the SDKs advise a workflow to continue as a new run. It is far below
-	// the limit: what a run leaves behind is deleted when it continues.
+	// the limit: the remains of a run are deleted when it continues.
 	ContinueEntries = 10_000
 	// MaxInbox bounds the messages that wait for an execution or entity.
 	MaxInbox = 10_000
@@ -27,8 +27,8 @@ const (
 	MaxHTTPAll = 64
 	// MaxReason bounds the reason of an interrupt, in bytes.
 	MaxReason = 4096
-	// MaxState bounds the state of an entity, in bytes: it crosses the boundary together with operations or with what
-	// they return.
+	// MaxState bounds the state of an entity, in bytes: it crosses the boundary together with operations or with
+	// their results.
 	MaxState = 2 << 20
 	// MaxBackoff caps the delay between two attempts of an activity.
 	MaxBackoff = 60 * time.Second

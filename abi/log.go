@@ -10,7 +10,7 @@ import (
 // logSeparator parts the text of a log record from its attributes: the record separator of ASCII.
 const logSeparator = 0x1e
 
-// maxLogAttrs bounds the attributes of a log record: those behind it are dropped.
+// maxLogAttrs bounds the attributes of a log record: further ones are dropped.
 const maxLogAttrs = 64
 
 // LogAttr is an attribute of a log record. Its value is nil, a bool, an integer, a float or a text.
@@ -46,7 +46,7 @@ func EncodeLog(text string, attrs []LogAttr) []byte {
 	return append(append(out, logSeparator), encoded...)
 }
 
-// DecodeLog takes a record apart. What does not decode, as it was cut off or is no list, is
+// DecodeLog takes a record apart. A part that does not decode, as it was cut off or is no list, is
 // dropped: the text is there in any case.
 func DecodeLog(record []byte) (text string, attrs []LogAttr) {
 	head, tail, is := bytes.Cut(record, []byte{logSeparator})

@@ -15,7 +15,7 @@ import (
 
 const malformedFile = "testdata/malformed.txt"
 
-// TestRefusalsAreOfTheFormat holds what a guest is told of bodies whose parts have another type than the ABI says
+// TestRefusalsAreOfTheFormat holds the messages to guests about bodies whose parts have another type than the ABI says
 // against a file. A workflow sees it, and sees it again on replay, with a newer host: no word may depend on the version
 // of a library. A line that changes needs a new format of journals; lines may be added.
 func TestRefusalsAreOfTheFormat(t *testing.T) {

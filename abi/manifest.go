@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Manifest is what a module says it contains; cruster_describe hands it over with output. Lists are sorted by name
+// Manifest lists the contents of a module; cruster_describe hands it over with output. Lists are sorted by name
 // (migrations by version).
 type Manifest struct {
 	Activities []ActivityInfo `msgpack:"activities"`
@@ -13,7 +13,7 @@ type Manifest struct {
 	Migrations []Migration    `msgpack:"migrations"`
 	// Schedules are made when the module is deployed.
 	Schedules []ScheduleInfo `msgpack:"schedules"`
-	// SDK names what the module was written with, for people: "go/0.1.0".
+	// SDK names the SDK that the module was written with, for people: "go/0.1.0".
 	SDK       string         `msgpack:"sdk"`
 	Workflows []WorkflowInfo `msgpack:"workflows"`
 }
@@ -54,7 +54,7 @@ const (
 
 // WorkflowInfo describes one workflow.
 type WorkflowInfo struct {
-	// Attributes are those by which executions are found, sorted by name.
+	// Attributes are the search keys of executions, sorted by name.
 	Attributes []AttributeInfo `msgpack:"attributes"`
 	// Deferreds are the promises that may be settled, sorted by name. Nil says that the module does not tell: every
 	// name and every value is taken.
@@ -63,13 +63,13 @@ type WorkflowInfo struct {
 	Key       string         `msgpack:"key"`
 	Name      string         `msgpack:"name"`
 	Output    *Schema        `msgpack:"output"`
-	// Queries are those that the workflow answers, sorted by name.
+	// Queries are the queries that the workflow answers, sorted by name.
 	Queries []QueryInfo `msgpack:"queries"`
-	// Signals are those that the workflow may be sent, sorted by name.
+	// Signals are the signals that the workflow may be sent, sorted by name.
 	Signals []SignalInfo `msgpack:"signals"`
 	// State are the values that runs publish, sorted by name.
 	State []StateInfo `msgpack:"state"`
-	// Updates are those that the workflow takes, sorted by name.
+	// Updates are the updates that the workflow takes, sorted by name.
 	Updates []UpdateInfo `msgpack:"updates"`
 }
 
@@ -83,7 +83,7 @@ type QueryInfo struct {
 // SignalInfo describes a signal of a workflow.
 type SignalInfo struct {
 	Name string `msgpack:"name"`
-	// Value is the type of what it brings; nil is any.
+	// Value is the type of its result; nil is any.
 	Value *Schema `msgpack:"value"`
 }
 
@@ -105,7 +105,7 @@ const (
 )
 
 // Migration is one step of a module's SQL schema. The host applies the steps in order of Version, once each, when the
-// module is deployed, and skips those of the other dialect. A step that was applied must not change.
+// module is deployed, and skips steps of the other dialect. A step that was applied must not change.
 type Migration struct {
 	Dialect string `msgpack:"dialect"`
 	Name    string `msgpack:"name"`

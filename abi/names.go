@@ -15,15 +15,15 @@ const (
 )
 
 // ExportWhere is a global that a guest may export: the address of a block of [WhereBytes] which says
-// what runs. The host shows it when it stops a turn that does not end.
+// the running task. The host shows it when it stops a turn that does not end.
 const (
 	ExportWhere = "cruster_where"
 	WhereBytes  = 32
 )
 
-// What [ExportStart] and [ExportResume] return.
+// The results of [ExportStart] and [ExportResume].
 const (
-	// StatusDone says that the invocation is over and its [Outcome] was handed over with [ImportOutput].
+	// StatusDone says that the invocation has ended and its [Outcome] was handed over with [ImportOutput].
 	StatusDone int32 = 0
 	// StatusParked says that the guest waits for deliveries.
 	StatusParked int32 = 1
@@ -81,7 +81,7 @@ const ImportOperation = "operation"
 const (
 	ImportTxExec  = "tx_exec"
 	ImportTxQuery = "tx_query"
-	// ImportTxRollback undoes what the statements so far have done.
+	// ImportTxRollback undoes the statements so far.
 	ImportTxRollback = "tx_rollback"
 	ImportHTTP       = "http"
 	// ImportHTTPAll makes several calls at the same time.
@@ -100,7 +100,7 @@ var OpKinds = []string{
 // ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportTxRollback, ImportHTTP, ImportHTTPAll, ImportConfig}
 
-// Log levels of [ImportLog], those of log/slog.
+// Log levels of [ImportLog], as in log/slog.
 const (
 	LogDebug int32 = -4
 	LogInfo  int32 = 0

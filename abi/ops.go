@@ -9,7 +9,7 @@ import (
 // Sleep is the body of [OpSleep]. It is delivered with nil once Duration has passed since the journal time at which it
 // was issued.
 type Sleep struct {
-	// Duration in nanoseconds. Zero or less is over at once, but still an op.
+	// Duration in nanoseconds. Zero or less ends at once, but is still an op.
 	Duration int64 `msgpack:"duration"`
 	// Name is an optional label, part of the op's identity.
 	Name string `msgpack:"name"`
@@ -73,9 +73,9 @@ const (
 	KeyRaw = "raw"
 )
 
-// What becomes of the callee of a [Call] that its caller gives up.
+// The fates of the callee of a [Call] that its caller gives up.
 const (
-	// OnCancelAbandon leaves it alone. It is what an empty field means, too.
+	// OnCancelAbandon leaves it alone. An empty field means the same.
 	OnCancelAbandon = "abandon"
 	// OnCancelCancel asks it to stop, as an interrupt does.
 	OnCancelCancel = "cancel"
@@ -89,7 +89,7 @@ type Call struct {
 	Input   []byte `msgpack:"input"`
 	Key     string `msgpack:"key"`
 	KeyMode string `msgpack:"key_mode"`
-	// OnCancel is what becomes of the callee if this op started it and is given up: it is cancelled, or the caller ends
+	// OnCancel is the fate of the callee if this op started it and is given up: it is cancelled, or the caller ends
 	// while it is pending. It is no part of the op's identity, and a send has none.
 	OnCancel string `msgpack:"on_cancel"`
 	// Workflow is "Name" for one of the caller's deployment or "deployment/Name".
@@ -181,10 +181,10 @@ type HTTPAll struct {
 	Requests HTTPRequests `msgpack:"requests"`
 }
 
-// ResponseRoom is what a response with these headers and a body of so many bytes takes of the room that
+// ResponseRoom is the part that a response with these headers and a body of so many bytes takes of the room that
 // the responses of one [ImportHTTPAll] have together.
 func ResponseRoom(headers []Header, body int64) int64 {
-	const each = 32 // what the form takes
+	const each = 32 // the overhead of the form
 	room := body + each
 	for _, h := range headers {
 		room += int64(len(h.Name) + len(h.Value) + each)
@@ -197,7 +197,7 @@ type HTTPAllReply struct {
 	Results []HTTPResult `msgpack:"results"`
 }
 
-// HTTPResult is what became of one request: an error, or a response.
+// HTTPResult is the result of one request: an error, or a response.
 type HTTPResult struct {
 	Error    *Error        `msgpack:"error"`
 	Response *HTTPResponse `msgpack:"response"`

@@ -9,7 +9,7 @@ func DecodeAs[T any](body []byte) (*T, *Error) {
 	return b, nil
 }
 
-// DecodeResult is DecodeOutcome of what is no workflow: that cannot continue as another run.
+// DecodeResult is DecodeOutcome for all but workflows: they cannot continue as another run.
 func DecodeResult(output []byte) (*Outcome, *Error) {
 	out, err := DecodeOutcome(output)
 	if err == nil && out.Continue != nil {
@@ -18,8 +18,8 @@ func DecodeResult(output []byte) (*Outcome, *Error) {
 	return out, err
 }
 
-// DecodeOutcome reads what a guest hands over when it is done. The value comes back in canonical form; an error comes
-// back clamped, without a value.
+// DecodeOutcome reads the output that a guest hands over when it is done. The value comes back in canonical form; an
+// error comes back clamped, without a value.
 func DecodeOutcome(output []byte) (*Outcome, *Error) {
 	out, err := DecodeAs[Outcome](output)
 	if err != nil {
@@ -48,7 +48,7 @@ func DecodeOutcome(output []byte) (*Outcome, *Error) {
 	return out, nil
 }
 
-// checkContinue checks what the next run begins with, and makes it canonical.
+// checkContinue checks the input of the next run, and makes it canonical.
 func checkContinue(c *Continue) *Error {
 	input, err := checkValue("the input of the next run", nil, c.Input)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestDecodeContinue(t *testing.T) {
 }
 
 // TestNamesOfUnreadSignals: the host looks for each signal that it holds among them, outside of
-// what the guest is charged for.
+// the work that the guest is charged for.
 func TestNamesOfUnreadSignals(t *testing.T) {
 	t.Parallel()
 	names := make([]string, abi.MaxInbox+1)

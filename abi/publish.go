@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Bounds of what a run publishes.
+// Bounds of published values.
 const (
-	// MaxPublished bounds the names of a run's state, and those of its attributes.
+	// MaxPublished bounds the names of a run's state, and the names of its attributes.
 	MaxPublished = 64
 	// MaxPublishedBytes bounds the values of a run's state together.
 	MaxPublishedBytes = 64 << 10
@@ -14,14 +14,14 @@ const (
 	MaxAttribute = 256
 )
 
-// Publish is the body of [OpPublish]: change what can be seen of a run from outside. It is
-// delivered with nil once the change is durable. What it does not name stays as it is.
+// Publish is the body of [OpPublish]: change the published values of a run. It is
+// delivered with nil once the change is durable. Values that it does not name stay as they are.
 type Publish struct {
-	// Attributes are what executions are found by, sorted by name.
+	// Attributes are the search keys of executions, sorted by name.
 	Attributes []Published `msgpack:"attributes"`
 	// Progress replaces how far the run is; nil leaves it.
 	Progress *Progress `msgpack:"progress"`
-	// State is what others may read, sorted by name.
+	// State is the public state, sorted by name.
 	State []Published `msgpack:"state"`
 }
 

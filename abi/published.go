@@ -26,8 +26,8 @@ func (w *WorkflowInfo) Attribute(name string) (*AttributeInfo, error) {
 	return nil, undeclared(CodeUnknownState, w.Name, "attribute", name, names)
 }
 
-// CheckPublish checks what a run publishes against what its workflow declares, and makes the values of its state
-// canonical. The host and the test kit of the Go SDK both call it.
+// CheckPublish checks the values that a run publishes against the declarations of its workflow, and makes the values of
+// its state canonical. The host and the test kit of the Go SDK both call it.
 func (w *WorkflowInfo) CheckPublish(b *Publish) (*Publish, error) {
 	checked := &Publish{Attributes: b.Attributes, Progress: b.Progress, State: slices.Clone(b.State)}
 	for i, p := range b.State {

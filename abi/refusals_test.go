@@ -19,11 +19,11 @@ import (
 
 const refusalsFile = "testdata/refusals.json"
 
-// A refusal is what a host says to a body that it refuses. The Go test kit calls the same functions
+// A refusal is the answer of a host to a body that it refuses. The Go test kit calls the same functions
 // as the host; kits in other languages are held to this list.
 type refusal struct {
 	Name string `json:"name"`
-	// Kind is that of an op; or "key", for a key as text; or "value", for one that does not fit
+	// Kind is an op's; or "key", for a key as text; or "value", for a value that does not fit
 	// Schema.
 	Kind    string   `json:"kind"`
 	Hex     string   `json:"hex"`
@@ -172,7 +172,7 @@ func orNil(err *abi.Error) error {
 	return err
 }
 
-// TestRefusals compares what is refused, and how, with the published list.
+// TestRefusals compares the refusals with the published list.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	var buf bytes.Buffer

@@ -13,17 +13,17 @@ func (w *WorkflowInfo) CheckRequest(input []byte) ([]byte, error) {
 	return checkValue("the input", w.Input, orAbsent(w.Input, input))
 }
 
-// CheckValue does for the value of a signal what [WorkflowInfo.CheckRequest] does for a request.
+// CheckValue checks the value of a signal, as [WorkflowInfo.CheckRequest] checks a request.
 func (s *SignalInfo) CheckValue(value []byte) ([]byte, error) {
 	return checkValue("the value", s.Value, orAbsent(s.Value, value))
 }
 
-// CheckInput does for the input of a query what [WorkflowInfo.CheckRequest] does for a request.
+// CheckInput checks the input of a query, as [WorkflowInfo.CheckRequest] checks a request.
 func (q *QueryInfo) CheckInput(input []byte) ([]byte, error) {
 	return checkValue("the input", q.Input, orAbsent(q.Input, input))
 }
 
-// checkValue bounds a value, makes it canonical and checks it against its type; what names it in errors.
+// checkValue bounds a value, makes it canonical and checks it against its type; the argument what names it in errors.
 func checkValue(what string, schema *Schema, value []byte) ([]byte, error) {
 	if len(value) > MaxPayload {
 		return nil, Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)

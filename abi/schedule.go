@@ -3,7 +3,7 @@ package abi
 // ScheduleInfo is a schedule that a module declares: it is there while the module is deployed. It has one of Cron,
 // Every and Always. Lengths are nanoseconds; 0 and an empty string are the defaults of any schedule.
 type ScheduleInfo struct {
-	// Always starts a run whenever the one before is over.
+	// Always starts a run whenever the one before has ended.
 	Always  bool   `msgpack:"always"`
 	CatchUp int64  `msgpack:"catch_up"`
 	Cron    string `msgpack:"cron"`

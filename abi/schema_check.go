@@ -91,7 +91,7 @@ func badSchema(path, format string, args ...any) error {
 func (s *Schema) Check(data []byte) error { return s.check(data, false) }
 
 // CheckDecodes tells whether code of the type can decode one msgpack value without making up any of it. It is
-// [Schema.Check], but lets fields pass that the type does not have: code that has dropped a field still reads what was
+// [Schema.Check], but lets fields pass that the type does not have: code that has dropped a field still reads values
 // stored with it.
 func (s *Schema) CheckDecodes(data []byte) error { return s.check(data, true) }
 

@@ -170,7 +170,7 @@ func FuzzSchemaCheck(f *testing.F) {
 	})
 }
 
-// TestUnrelated: a value of which code of a type would decode nothing.
+// TestUnrelated: a value from which code of a type would decode nothing.
 func TestUnrelated(t *testing.T) {
 	t.Parallel()
 	money := &Schema{Type: TypeStruct, Fields: []Field{{Name: "cents", Schema: &Schema{Type: TypeInt}}}}

@@ -17,8 +17,8 @@ func (w *WorkflowInfo) Signal(name string) (*SignalInfo, error) {
 	return nil, undeclared(CodeUnknownSignal, w.Name, "signal", name, names)
 }
 
-// undeclared says that a workflow has nothing of a kind by that name, and what it has. The name that was meant is one
-// of those that are declared; the others that are near it stand for one.
+// undeclared says that a workflow has nothing of a kind by that name, and lists the names that it has. The name that
+// was meant is a declared one; the others that are near it stand for one.
 func undeclared(code Code, workflow, kind, name string, declared []string, near ...Spelling) *Error {
 	err := Errorf(code, "workflow %s has no %s %.100q%s", workflow, kind, name, DidYouMean(name, declared, near...))
 	if len(declared) == 0 {

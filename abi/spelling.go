@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A Spelling is what a name that was meant could be spelt like, and the name that there is of it.
+// A Spelling is a possible spelling of a name that was meant, and the known name that it stands for.
 type Spelling struct{ Text, Of string }
 
-// DidYouMean is the end of a message about an unknown name: the known one that was probably meant, as in `; did you
+// DidYouMean is the end of a message about an unknown name: the known name that was probably meant, as in `; did you
 // mean "orders"?`. It is empty if none is near. The other spellings stand for known names.
 func DidYouMean(name string, known []string, near ...Spelling) string {
 	texts := make([]Spelling, 0, len(known)+len(near))

@@ -44,7 +44,7 @@ func (w *WorkflowInfo) Update(name string) (*UpdateInfo, error) {
 	return nil, undeclared(CodeUnknownUpdate, w.Name, "update", name, names)
 }
 
-// CheckInput does for the input of an update what [WorkflowInfo.CheckRequest] does for a request.
+// CheckInput checks the input of an update, as [WorkflowInfo.CheckRequest] checks a request.
 func (u *UpdateInfo) CheckInput(input []byte) ([]byte, error) {
 	return checkValue("the input", u.Input, orAbsent(u.Input, input))
 }

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite testdata/vectors.json")
 
 const vectorsFile = "testdata/vectors.json"
 
-// A vector is what an SDK in any language must produce, byte for byte.
+// A vector is an output that an SDK in any language must produce, byte for byte.
 type vector struct {
 	Name string `json:"name"`
 	// Value is the value in a notation like JSON's, with h'…' for bytes, a decimal point in every float and t'…' for
@@ -99,7 +99,7 @@ func TestVectorsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestFieldsAreSorted checks what the canonical encoding of bodies rests on.
+// TestFieldsAreSorted checks a premise of the canonical encoding of bodies.
 func TestFieldsAreSorted(t *testing.T) {
 	t.Parallel()
 	for _, b := range newBodies() {

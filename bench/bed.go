@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A bed is what systems are measured on: a folder on a disk and, if one is needed, a Postgres server with its data on
+// A bed carries the measured systems: a folder on a disk and, if one is needed, a Postgres server with its data on
 // the same disk, with fsync on.
 type bed struct {
 	databases []string
@@ -116,7 +116,7 @@ func (b *bed) store(ctx context.Context, kind string) (dir, dsn string, err erro
 		if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 			return err
 		}
-		// What others left to write is not written during a measurement.
+		// Dirty pages of others are not written during a measurement.
 		_, err := conn.Exec(ctx, "CHECKPOINT")
 		return err
 	})
@@ -128,7 +128,7 @@ func (b *bed) store(ctx context.Context, kind string) (dir, dsn string, err erro
 	return dir, head + "?" + tail, nil
 }
 
-// lastDatabase is the one that was made last. A host takes its name for its schema, too: the roles of guests are called
+// lastDatabase is the newest database. A host takes its name for its schema, too: the roles of guests are called
 // after it, and all databases share them.
 func (b *bed) lastDatabase() string {
 	if len(b.databases) == 0 {
@@ -148,7 +148,7 @@ func (b *bed) query(ctx context.Context, use func(context.Context, *pgx.Conn) er
 // flushes counts how often Postgres has flushed its log.
 func (b *bed) flushes(ctx context.Context) (n float64, err error) {
 	err = b.query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		// A session that ends reports what it has counted; others do it every second.
+		// A session that ends reports its counts; others do it every second.
 		return conn.QueryRow(ctx, "SELECT wal_sync FROM pg_stat_wal").Scan(&n)
 	})
 	return n, err

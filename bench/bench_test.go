@@ -56,7 +56,7 @@ func TestEveryWorkloadYieldsItsFigures(t *testing.T) {
 	}
 }
 
-// The protocol of adapters, with one that needs nothing installed.
+// The protocol of adapters, with an adapter that needs nothing installed.
 func TestAnAdapterIsMeasured(t *testing.T) {
 	t.Parallel()
 	p := testPlan(t)

@@ -19,8 +19,8 @@ import (
 	client "github.com/cruster/cruster/clients/go"
 )
 
-// cruster is the real binary on a store, and a client. Its settings are the defaults, but for those that a workload
-// names.
+// cruster is the real binary on a store, and a client. Its settings are the defaults, but for the settings that a
+// workload names.
 type cruster struct {
 	args   []string
 	binary string

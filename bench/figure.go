@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// A figure is one measured number with what stands beside it: a line of JSON.
+// A figure is one measured number with its context: a line of JSON.
 type figure struct {
 	Time       string `json:"time"`
 	Workload   string `json:"workload"`
@@ -32,12 +32,13 @@ type figure struct {
 	LoadAtStart float64 `json:"load_at_start"`
 }
 
-// cost is what a measurement took of the machine.
+// cost is the use of the machine by a measurement.
 type cost struct {
 	Seconds float64 `json:"seconds"`
 	// Operations are workflows.
 	Operations int `json:"operations"`
-	// CPU is the time of the system's processes; that of an adapter holds the client, too, which is apart for Cruster.
+	// CPU is the time of the system's processes; the time of an adapter includes the client, which is apart for
+	// Cruster.
 	CPU       float64 `json:"cpu_s"`
 	ClientCPU float64 `json:"client_cpu_s"`
 	StoreCPU  float64 `json:"store_cpu_s"`

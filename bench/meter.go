@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A meter is what a workload gets: a system that runs, how much to do, and where figures go.
+// A meter is the argument of a workload: a running system, its sizes, and a place for figures.
 type meter struct {
 	plan     *plan
 	setup    setup
@@ -30,7 +30,7 @@ func (m *meter) run(ctx context.Context) error {
 	return m.workload.run(ctx, m)
 }
 
-// key is one that was not used before.
+// key is a new key each time.
 func (m *meter) key() string {
 	return fmt.Sprintf("%s-%d-%d", m.workload.name, m.rep, m.keys.Add(1))
 }
@@ -126,7 +126,7 @@ func (m *meter) snapshot(ctx context.Context) (cost, error) {
 }
 
 // repeat does one thing again and again for as long as the sizes say, by several clients at once, after a while of
-// warming up. It returns how long each took by its own account, in milliseconds. The cost is that of all but the
+// warming up. It returns how long each took by its own account, in milliseconds. The cost covers all but the
 // warm-up.
 func (m *meter) repeat(
 	ctx context.Context, clients int, one func(ctx context.Context) (time.Duration, error),

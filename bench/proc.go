@@ -11,7 +11,7 @@ import (
 // ticks is the unit of processor time in /proc: USER_HZ, 100 on Linux.
 const ticks = 100.0
 
-// processorTime is that of the processes and of their children that have ended, in seconds. A process that is gone
+// processorTime is the time of the processes and of their ended children, in seconds. A process that is gone
 // counts nothing.
 func processorTime(pids []int) float64 {
 	total := 0.0
@@ -74,8 +74,8 @@ func family(pid int) []int {
 	return pids
 }
 
-// memory is that of processes, in bytes: their proportional set size. In resident memory a page counts as often as it
-// is mapped, and the instances of a module map the same image.
+// memory is the memory of processes, in bytes: their proportional set size. In resident memory a page counts as often
+// as it is mapped, and the instances of a module map the same image.
 func memory(pids []int) float64 {
 	total := 0.0
 	for _, pid := range pids {

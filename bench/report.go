@@ -52,20 +52,20 @@ func writeReport(page string, paths []string) error {
 }
 
 // notesFile is written by hand, beside the figures that it explains, and becomes the end of the
-// page: which goals are missed, why, and what would be needed.
+// page: which goals are missed, why, and the remedy.
 const notesFile = "notes.md"
 
 const reportHead = `# Benchmarks
 
 ` + "`make bench-report`" + ` measures all of this and writes this page; do not edit it.
 The lines of JSON that it is made of are in [bench/results](../bench/results), and so are the notes at its end, which are written by hand.
-[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says how each peer is set up and what is fair or not about it, and [tuning.md](tuning.md) what each setting of a host costs.
+[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says how each peer is set up and how fair the comparison is, and [tuning.md](tuning.md) lists the costs of each setting of a host.
 
 Figures are medians of the repetitions.
 Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
 `
 
-// writeSitting writes what one call of the command has measured.
+// writeSitting writes the figures of one call of the command.
 func writeSitting(out *strings.Builder, folder, name string, figures []figure) error {
 	figures, failed := succeeded(figures)
 	rows, setups := rowsOf(figures)
@@ -195,13 +195,13 @@ func writeRatios(out *strings.Builder, rows []*row, setups []setup) {
 }
 
 const costHead = `
-### What a workflow costs
+### Costs of a workflow
 
 Of the last repetition, in microseconds of processor time a workflow: the system (for peers with their client, which is in the same process), the client of Cruster, or the harness beside a peer, and Postgres.
 Commits are counted by the host's metrics, flushes of its log by Postgres.
 `
 
-// writeCosts shows what stands beside the figures of W1, W2, W4 and W8 for each workflow.
+// writeCosts shows the costs beside the figures of W1, W2, W4 and W8 for each workflow.
 func writeCosts(out *strings.Builder, rows []*row, setups []setup) {
 	out.WriteString(costHead)
 	out.WriteString("\n| workload | setup | system µs | client µs | Postgres µs | commits | flushes |\n| --- | --- " +

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A plan is what one call of the command measures.
+// A plan lists the measurements of one call of the command.
 type plan struct {
 	adapters  string // folder
 	binary    string // of the host
@@ -92,8 +92,8 @@ func (p *plan) openOut() (func() error, error) {
 	return file.Close, nil
 }
 
-// measureSetup runs the workloads that can share a system on one, and each of the others on one of its own. What fails
-// is written down, and the rest goes on: one bad figure must not cost those of an hour.
+// measureSetup runs the workloads that can share a system on one, and each of the others on one of its own. A failure
+// is written down, and the rest goes on: one bad figure must not cost an hour of figures.
 func (p *plan) measureSetup(ctx context.Context, s setup, rep int) {
 	var shared []workload
 	groups := [][]workload{}
@@ -163,7 +163,7 @@ func (p *plan) write(f figure) error {
 	return err
 }
 
-// versionOf is what a system says of itself.
+// versionOf is the version that a system reports.
 func (p *plan) versionOf(t target) string {
 	if v, ok := t.(interface{ version() string }); ok {
 		return v.version()

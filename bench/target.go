@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An operation is a workflow to run. The kinds are those of the guest and of the adapters: Sequence and Parallel take N
+// An operation is a workflow to run. The guest and the adapters have the same kinds: Sequence and Parallel take N
 // steps and return the sum of their numbers, Sleeper sleeps until Due (milliseconds since 1970), takes a step that
-// reads the clock, and returns it in microseconds. See kindAdd for the one that is none.
+// reads the clock, and returns it in microseconds. See kindAdd for the exception.
 type operation struct {
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
@@ -17,7 +17,7 @@ type operation struct {
 	Object string `json:"object"`
 }
 
-// kindAdd adds N to the counter Object, which has a state, and returns what it is then. It is no workflow: targets
+// kindAdd adds N to the counter Object, which has a state, and returns the new value. It is no workflow: targets
 // execute it.
 const kindAdd = "Add"
 
@@ -30,7 +30,7 @@ type target interface {
 	// execute is start and wait in one, in the way the system's users do it. It returns how long that took for the
 	// user, without the way to an adapter.
 	execute(ctx context.Context, op operation) (int64, time.Duration, error)
-	// pids are the processes of the system, without those of Postgres.
+	// pids are the processes of the system, without the processes of Postgres.
 	pids() []int
 	// commits counts the transactions of the system so far; ok says whether it can.
 	commits(ctx context.Context) (n float64, ok bool, err error)

@@ -6,7 +6,7 @@ import (
 )
 
 // W10 is density: how much memory a host has for each of many executions that sleep for long, and how it starts with
-// them in its store. The memory is taken as that of a sleeper in W3, a while after the last sleeper has left the host's
+// them in its store. The memory is taken as for a sleeper in W3, a while after the last sleeper has left the host's
 // memory.
 func runW10(ctx context.Context, m *meter) error { return runDense(ctx, m, "Sleeper", "sleeper") }
 

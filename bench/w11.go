@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// W11 is objects with a state: a counter that many call at once, counters of which each call has another, and one
+// W11 is objects with a state: a counter that many call at once, a counter for each call, and one
 // caller alone. A call has an id by which it could be repeated.
 func runW11(ctx context.Context, m *meter) error {
 	if err := m.hot(ctx, "hot-"+m.key()); err != nil {
@@ -28,7 +28,7 @@ func runW11(ctx context.Context, m *meter) error {
 	})
 }
 
-// add adds one to a counter, and returns what it is then.
+// add adds one to a counter, and returns the new value.
 func (m *meter) add(ctx context.Context, object string) (int64, time.Duration, error) {
 	return m.target.execute(ctx, operation{Kind: kindAdd, Key: m.key(), Object: object, N: 1})
 }

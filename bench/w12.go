@@ -48,7 +48,7 @@ type move struct {
 	To   string `json:"to"`
 }
 
-// lockTransfers has clients move amounts between accounts, and checks that the sum is what it was.
+// lockTransfers has clients move amounts between accounts, and checks that the sum is unchanged.
 func (m *meter) lockTransfers(ctx context.Context, host *cruster) error {
 	run := m.key()
 	account := func(i int) string { return "account-" + run + "-" + strconv.Itoa(i) }

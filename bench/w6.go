@@ -8,7 +8,7 @@ import (
 )
 
 // W6 is cold start: how long the upload of a module takes, the first workflow of a process whose module was compiled
-// before, and a number of instances at once, all of which stay.
+// before, and a number of instances that are made at once and stay.
 func runW6(ctx context.Context, m *meter) error {
 	host, n := m.host(), m.plan.sizes.instances
 	if err := m.figure("push of a new module", "ms", false, milliseconds(host.pushed), 1); err != nil {

@@ -8,7 +8,7 @@ import (
 	client "github.com/cruster/cruster/clients/go"
 )
 
-// W7 is what a wake costs that has to replay: executions take some steps and wait, the host is killed and started
+// W7 is the cost of a wake with a replay: executions take some steps and wait, the host is killed and started
 // again, and each is settled. The time runs from the request until the result is there.
 func runW7(ctx context.Context, m *meter) error {
 	runs := map[int][]client.Run[int64]{}

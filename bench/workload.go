@@ -13,9 +13,9 @@ type workload struct {
 	title string
 	// fresh says that the workload needs a system of its own.
 	fresh bool
-	// settings are those of a host that differ from the default.
+	// settings are the settings of a host that differ from the default.
 	settings []string
-	// peers are those that can be measured, too.
+	// peers are the peers that can be measured, too.
 	peers []string
 	run   func(ctx context.Context, m *meter) error
 }
@@ -41,7 +41,7 @@ var workloads = []workload{
 	{"W9", "a guest that computes, against native Go", false, nil, nil, runW9},
 	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, nil, runW10},
 	{
-		"W11", "calls of a counter with a state: one that is hot, 10,000 of them, one caller alone", false, nil,
+		"W11", "calls of a counter with a state: a hot one, 10,000 of them, one caller alone", false, nil,
 		[]string{"restate"},
 		runW11,
 	},
@@ -88,7 +88,7 @@ type sizes struct {
 	settles    time.Duration // until the memory of W10 is taken
 }
 
-// fullSizes are those of a measurement.
+// fullSizes are the sizes of a measurement.
 func fullSizes(seconds float64) sizes {
 	return sizes{
 		seconds: seconds, warmUp: 1, steps: 10, clients: 64, parallel: 100,
@@ -98,7 +98,7 @@ func fullSizes(seconds float64) sizes {
 	}
 }
 
-// tinySizes are those of the test: every path once.
+// tinySizes are the sizes of the test: every path once.
 func tinySizes() sizes {
 	return sizes{
 		seconds: 0.05, warmUp: 0.01, steps: 3, clients: 4, parallel: 5,

@@ -13,7 +13,7 @@ import (
 )
 
 // TestAStepAddsOneCommit counts the commits of a workflow that runs alone, with plain activities
-// and with SQL activities: a commit for the start and one for each step, the last of which holds
+// and with SQL activities: a commit for the start and one for each step; the last holds
 // the result as well. A step that used SQL needs a second one if the host was still busy with the
 // run when its transaction ended, so one of some runs has to do without; none takes more than one
 // commit beyond that for each step.

@@ -2,7 +2,7 @@
 // every execution back after a crash.
 //
 // The package itself is thin. [Engine] wires the rooms below it together, starts and stops them,
-// and hands out those that the API calls: [Engine.Launcher] starts executions, [Engine.Observer]
+// and hands out the rooms that the API calls: [Engine.Launcher] starts executions, [Engine.Observer]
 // reads them, [Engine.Executions], [Engine.Entities] and [Engine.Schedules] pass requests on. Each
 // concept has a room of its own: docs/architecture.md lists and draws them. Imports point down,
 // also between rooms, and no room imports this package.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/journal"
@@ -19,20 +20,20 @@ var _ execution.Entities = entityCalls{}
 
 // Call implements [execution.Entities].
 func (c entityCalls) Call(
-	ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{},
+	ctx context.Context, caller *journal.Execution, step journal.Caller, m *abi.EntityMessage, left <-chan struct{},
 ) (abi.Outcome, error) {
-	req, err := requestOf(caller, step, call)
+	req, err := requestOf(caller, step, m)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
-	req.Patience = entity.Patience{ReplyTo: caller.Chain, Left: left}
-	outcome, err := c.entities.Call(ctx, req)
+	req.Patience = call.Patience{ReplyTo: caller.Chain, Left: left}
+	outcome, err := c.entities.Caller.Call(ctx, req)
 	return outcome, hasLeft(err)
 }
 
 // hasLeft is an error in the words of executions.
 func hasLeft(err error) error {
-	if errors.Is(err, entity.ErrLeft) {
+	if errors.Is(err, call.ErrLeft) {
 		return execution.ErrLeft
 	}
 	return err
@@ -51,7 +52,7 @@ func (c entityCalls) Lock(
 		}
 		refs[i] = ref
 	}
-	return hasLeft(c.entities.Lock(ctx, step, entity.Patience{ReplyTo: caller.Chain, Left: left}, refs...))
+	return hasLeft(c.entities.Caller.Lock(ctx, step, call.Patience{ReplyTo: caller.Chain, Left: left}, refs...))
 }
 
 // Unlocked implements [execution.Entities].
@@ -59,21 +60,21 @@ func (c entityCalls) Unlocked(step journal.Caller) { c.entities.Unlocked(step) }
 
 // Send implements [execution.Entities].
 func (c entityCalls) Send(
-	ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage,
+	ctx context.Context, caller *journal.Execution, step journal.Caller, m *abi.EntityMessage,
 ) error {
-	req, err := requestOf(caller, step, call)
+	req, err := requestOf(caller, step, m)
 	if err != nil {
 		return err
 	}
-	return c.entities.Send(ctx, req)
+	return c.entities.Sender.Send(ctx, req)
 }
 
 // requestOf returns the request of a step of a workflow: the same each time it is performed.
-func requestOf(caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (entity.CallRequest, error) {
+func requestOf(caller *journal.Execution, step journal.Caller, m *abi.EntityMessage) (call.Request, error) {
 	deployment, _, _ := strings.Cut(caller.Workflow, "/")
-	ref, err := target.RefFrom(caller.Namespace, deployment, call.Entity)
-	return entity.CallRequest{
-		Entity: ref, Operation: call.Operation, Input: call.Input,
+	ref, err := target.RefFrom(caller.Namespace, deployment, m.Entity)
+	return call.Request{
+		Entity: ref, Operation: m.Operation, Input: m.Input,
 		Origin: journal.OriginOf(step.Run, step.Step), From: step, Section: caller.Section,
 	}, err
 }

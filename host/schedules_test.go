@@ -283,7 +283,7 @@ func TestScheduleTicks(t *testing.T) {
 }
 
 // TestScheduleCrashes crashes the engine at every passing of every fault point of schedules. The
-// starts are those of an undisturbed run, each once.
+// starts equal an undisturbed run's, each once.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -402,7 +402,7 @@ func TestScheduleOverlaps(t *testing.T) {
 	}
 	for _, c := range []struct {
 		overlap journal.Overlap
-		// whether a tick at two finds the run of one, and what there is then.
+		// whether a tick at two finds the run of one, and the outcome.
 		waits bool
 		then  []string
 	}{

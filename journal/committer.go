@@ -77,8 +77,8 @@ type CommitStats struct {
 //
 // The naive design gives every caller a transaction of its own. Each then pays a flush of the disk, and on a store with
 // one writer they queue for it: 64 executions that are ready at once wait for 64 flushes. A timer that collects writes
-// for, say, 2 ms shares the flush but delays every write, also that of a single execution, which is the first thing
-// that a new user tries.
+// for, say, 2 ms shares the flush but delays every write, also the write of a single execution, and that is the first
+// thing that a new user tries.
 //
 // Instead, callers append to a queue. One goroutine takes all that is there, commits it as one transaction, answers,
 // and looks again. While a commit is under way the next batch fills by itself. There is no timer: a single execution is
@@ -86,7 +86,7 @@ type CommitStats struct {
 //
 // Before it takes, it steps back behind all that could run at this moment, as long as that brings
 // writes and there are fewer of them than it has just answered. The scheduler runs a goroutine that
-// was woken next, before those that are ready: without that, the first of 30 callers that were just
+// was woken next, before the ready ones: without that, the first of 30 callers that were just
 // answered comes back with its next write, wakes the committer and has a flush of its own, while
 // the other 29 wait for the processor that waits for the disk. A single execution is never waited
 // for, and where a processor is free stepping back takes no time.
@@ -302,7 +302,7 @@ func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 	defer cancel()
 	results, err = c.store.Commit(ctx, writes)
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUndecided) {
-		// The limit is ours, not a caller's: what failed is the store.
+		// The limit is ours, not a caller's: the store failed.
 		//nolint:errorlint // on purpose: see above
 		return nil, fmt.Errorf("the store did not commit within %v: %v", c.opts.Timeout, err)
 	}

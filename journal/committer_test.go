@@ -18,7 +18,7 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// gatedStore lets a test decide when a commit goes on and what becomes of it.
+// gatedStore lets a test decide when a commit goes on, and its outcome.
 type gatedStore struct {
 	*memory.Store
 	entered chan int      // receives the size of each batch as it begins
@@ -267,7 +267,7 @@ func TestCommitterEndlessConflict(t *testing.T) {
 	}
 }
 
-// The pauses between retries, and the durations, are those of the clock.
+// The pauses between retries, and the durations, follow the clock.
 func TestCommitterClock(t *testing.T) {
 	t.Parallel()
 	clock := clockwork.NewFakeClock()

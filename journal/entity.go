@@ -18,7 +18,7 @@ type Entity struct {
 	Namespace string
 	// Type is "deployment/Name".
 	Type string
-	// Key is what people call the id of the entity.
+	// Key is the id of the entity, as people call it.
 	Key string
 	// Version of the shape of the state, as its module counts them.
 	Version uint32

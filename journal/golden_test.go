@@ -18,8 +18,8 @@ import (
 // rewriting tells whether to write testdata anew: the flag -rewrite of package datadriven, whose tests share it.
 func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
-// goldenEntries are what journals of released versions hold. Add to them; never change one: an older journal must
-// always decode.
+// goldenEntries are entries as journals of released versions hold them. Add to them; never change one: an older journal
+// must always decode.
 var goldenEntries = []struct {
 	name  string
 	entry journal.Entry

@@ -14,7 +14,7 @@ import (
 // Invariants:
 //
 //  1. A message is in the inbox, or its effects are durable: the receiver's owner takes
-//     it in the same commit. So it is worked on once, whenever the host ends. One that was
+//     it in the same commit. So it is worked on once, whenever the host ends. A message that was
 //     delivered and is not done with stays, and is held: an update until it is answered, a
 //     signal until the workflow has looked at it.
 //  2. Putting a message there needs neither the receiver's instance nor its owner, and
@@ -144,9 +144,9 @@ type Message struct {
 	Value []byte
 }
 
-// ResultTo is the message that brings an outcome to a step: see [ResultMessage].
-func ResultTo(to Receiver, origin Origin, from Caller, at int64, outcome *abi.Outcome) Sent {
-	value := abi.MustMarshal(outcome)
+// ResultTo is the message that brings an outcome to a step, as the msgpack of an [abi.Outcome]: see [ResultMessage]. An
+// empty one says that there is one, to be read from the row of the callee.
+func ResultTo(to Receiver, origin Origin, from Caller, at int64, value []byte) Sent {
 	return Sent{To: to.ID, Chain: to.Chain, Message: Message{
 		Envelope: Envelope{Kind: ResultMessage, At: at, Bytes: len(value), Origin: origin, From: from}, Value: value,
 	}}

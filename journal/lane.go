@@ -8,7 +8,7 @@ import (
 
 // lane is a queue of writes and its batches in flight.
 //
-// Invariant: no two batches under way have writes of the same execution, and those of one execution are taken in the
+// Invariant: no two batches under way have writes of the same execution, and writes of one execution are taken in the
 // order in which they were added.
 type lane struct {
 	maxBatch, maxBytes int

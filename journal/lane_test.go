@@ -51,7 +51,7 @@ func (s *heldStore) Commit(_ context.Context, writes []journal.Write) ([]journal
 	return make([]journal.Result, len(writes)), nil
 }
 
-// queueOf names what keeps its order: the steps of an execution, or its states.
+// queueOf names an ordered queue: the steps of an execution, or its states.
 func queueOf(w journal.Write) string {
 	if w.Hibernate != nil {
 		return fmt.Sprint("states of ", w.ID)
@@ -229,7 +229,7 @@ func TestOneOfTwoBatchesFails(t *testing.T) {
 	})
 }
 
-// TestStatesDoNotDelaySteps: while a saved state is written, steps are committed, also those of its own execution.
+// TestStatesDoNotDelaySteps: while a saved state is written, steps are committed, also of its own execution.
 func TestStatesDoNotDelaySteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestStatesDoNotDelaySteps(t *testing.T) {
 		require.Len(t, store.calls, 2)
 		l.decide(store.calls[1], nil)
 		require.Equal(t, []error{errOpen, nil}, l.answers)
-		// What does more than to save a state is a step like others.
+		// A write that does more than to save a state is a step like others.
 		l.hand(journal.Write{
 			ID: id, Hibernate: &journal.Hibernated{}, Update: &journal.Update{State: journal.Completed},
 		})

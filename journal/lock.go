@@ -51,7 +51,7 @@ func (f *LockFilter) Size() (int, error) { return pageSize(f.Limit, "locks") }
 type LockReader interface {
 	// Lock reads the lock of an entity, held or not; ErrNotFound if there is none.
 	Lock(ctx context.Context, entity ID) (*Lock, error)
-	// LockedEntity reads an entity and its lock, held or not, as of one moment; nil for what there is not.
+	// LockedEntity reads an entity and its lock, held or not, as of one moment; nil for a missing one.
 	LockedEntity(ctx context.Context, id ID) (*Entity, *Lock, error)
 	// InSection tells whether the run of a step is not over and in the section of that step.
 	InSection(ctx context.Context, step Caller) (bool, error)

@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Published is what can be seen of a run from outside: all of it, small. It lies beside the row, which is written far
+// Published is the public part of a run: all of it, small. It lies beside the row, which is written far
 // more often.
 type Published struct {
 	// State is by name; a value is canonical msgpack.
@@ -55,7 +55,7 @@ func (p *Published) Body() []byte {
 	return abi.MustMarshal(&b)
 }
 
-// PublishedOf decodes what Body has encoded.
+// PublishedOf decodes the output of Body.
 func PublishedOf(body []byte) (*Published, error) {
 	var b publishedBody
 	if err := abi.Unmarshal(body, &b); err != nil {
@@ -70,7 +70,7 @@ func PublishedOf(body []byte) (*Published, error) {
 	return p, nil
 }
 
-// OutlineOf decodes what Body has encoded, and leaves out the state.
+// OutlineOf decodes the output of Body, and leaves out the state.
 func OutlineOf(body []byte) (*Published, error) {
 	p, err := PublishedOf(body)
 	if err != nil {
@@ -115,13 +115,13 @@ func (c *Condition) Meets(value abi.Attribute) bool {
 // OfText tells whether the condition is about texts: all others are about numbers.
 func (c *Condition) OfText() bool { return c.Value.Type == abi.AttributeText }
 
-// PublishedReader reads what runs have published.
+// PublishedReader reads the published values of runs.
 type PublishedReader interface {
 	// Published reads the published values of a chain of runs; ErrNotFound if it has published
 	// nothing.
 	Published(ctx context.Context, chain RunKey) (*Published, error)
-	// Outlines reads what several have published, without their states. A chain that has published nothing is not in
-	// it.
+	// Outlines reads the published values of several runs, without their states. A chain that has published nothing is
+	// not in it.
 	Outlines(ctx context.Context, chains []RunKey) (map[RunKey]*Published, error)
 }
 
@@ -136,7 +136,7 @@ func (p *Published) Size() (n int) {
 	return n
 }
 
-// check tells what no store could keep, or find.
+// check refuses values that no store could keep, or find.
 func (p *Published) check() error {
 	if len(p.State) > abi.MaxPublished || len(p.Attributes) > abi.MaxPublished {
 		return fmt.Errorf("%d names of values and %d of attributes", len(p.State), len(p.Attributes))

@@ -146,10 +146,10 @@ type Move struct {
 // replayed. It rises with any change that a guest can observe: the seeding of random numbers, the
 // hashing of arguments, limits, the wording of refusals.
 //
-// Runs of format 1 initialise their module in their own world. Since format 2 they begin with what initialisation
-// leaves behind while the clock stands still, and only the random generators found in it follow the run's seed. Since
-// format 3 the first wait for an interrupt in a turn does not count against the limit of ops of a turn. Since format 4
-// a turn is told how many entries the journal has.
+// Runs of format 1 initialise their module in their own world. Since format 2 they begin with the memory that
+// initialisation leaves behind while the clock stands still, and only the random generators found in it follow the
+// run's seed. Since format 3 the first wait for an interrupt in a turn does not count against the limit of ops of a
+// turn. Since format 4 a turn is told how many entries the journal has.
 const CurrentFormat = 4
 
 // Pinned holds the inputs of a replay besides the module, the input and the entries, and the
@@ -160,7 +160,7 @@ type Pinned struct {
 	Format uint32 `msgpack:"format"`
 	// Memory is how many bytes an instance may have.
 	Memory uint64 `msgpack:"memory"`
-	// OnCancel is what becomes of the execution when the step that started it is given up: one of abi.OnCancelCancel,
+	// OnCancel is the fate of the execution when the step that started it is given up: one of abi.OnCancelCancel,
 	// abi.OnCancelTerminate, and empty if nothing does.
 	OnCancel string `msgpack:"on_cancel,omitempty"`
 	// ReplyTo is the chain of the parent that waits for the result, if it does.

@@ -28,7 +28,7 @@ type ScheduleStore interface {
 	DeleteSchedule(ctx context.Context, f Fence, id ID, version int64) error
 	// Schedule reads a schedule; ErrNotFound if there is none.
 	Schedule(ctx context.Context, id ID) (*Schedule, error)
-	// Schedules lists up to limit schedules of a namespace by name, those with a name above after, without their
+	// Schedules lists up to limit schedules of a namespace by name, from the first name above after, without their
 	// inputs.
 	Schedules(ctx context.Context, namespace, after string, limit int) ([]Schedule, error)
 	// DueSchedules lists schedules with WakeAt at or before until as Due lists executions.
@@ -68,14 +68,14 @@ func (s *Schedule) Clone() Schedule {
 	return c
 }
 
-// ScheduleSpec is what people say about a schedule. Times are Unix nanoseconds, lengths
+// ScheduleSpec is the definition of a schedule. Times are Unix nanoseconds, lengths
 // nanoseconds; a schedule has one of Cron, Every and Always.
 type ScheduleSpec struct {
 	// Always says that a run begins when the previous one has ended.
 	Always bool `msgpack:"always"`
 	// CatchUp is how old a tick may be when it is started.
 	CatchUp int64 `msgpack:"catch_up"`
-	// Cron is a cron expression; its times are those of Zone.
+	// Cron is a cron expression; its times are in Zone.
 	Cron string `msgpack:"cron"`
 	// Every is an interval, counted from 1970 on plus Offset.
 	Every  int64 `msgpack:"every"`
@@ -229,7 +229,7 @@ type scheduleBody struct {
 // Body encodes the fields that a store keeps as one value: the spec and the state.
 func (s *Schedule) Body() []byte { return abi.MustMarshal(scheduleBody{s.Spec, s.State}) }
 
-// SetBody decodes what Body has encoded.
+// SetBody decodes the output of Body.
 func (s *Schedule) SetBody(raw []byte) error {
 	var b scheduleBody
 	if err := abi.Unmarshal(raw, &b); err != nil {

@@ -17,7 +17,7 @@ import (
 // once.
 //
 //  1. There is one of each name: its origin is derived from the name, so that the store refuses the second one
-//     ([Result.Existed]). Who settled it stands in the envelope, and tells a repeat from another settlement: the
+//     ([Result.Existed]). The settler stands in the envelope, and tells a repeat from another settlement: the
 //     step that it is from is the origin of the settlement, of no execution and no run.
 //  2. It takes no room from signals and updates, and they take none from it: the settlements of one run have a limit
 //     of their own ([MessageKind.Limit]).
@@ -34,7 +34,7 @@ type Deferred struct {
 	Origin Origin
 }
 
-// Settlement says that a deferred of a run is settled, and leaves out with what: that may be much.
+// Settlement says that a deferred of a run is settled, and leaves out the value: it may be large.
 type Settlement struct {
 	Name string
 	At   int64
@@ -116,7 +116,7 @@ func DeferredIn(m *Message) (*Deferred, error) {
 	return d, nil
 }
 
-// SettlementReader reads what settlements need of inboxes: see [InboxReader].
+// SettlementReader reads the parts of inboxes that settlements need: see [InboxReader].
 type SettlementReader interface {
 	Inbox(ctx context.Context, to Receiver, after uint64) ([]Envelope, error)
 	Message(ctx context.Context, to Receiver, position uint64) (*Message, error)

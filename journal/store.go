@@ -40,7 +40,7 @@ type ExecutionReader interface {
 	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is
 	// none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Brief is Load of a brief row: see [Execution.Brief]. What that leaves out is not read.
+	// Brief is Load of a brief row: see [Execution.Brief]. Fields that it leaves out are not read.
 	Brief(ctx context.Context, id ID) (*Execution, error)
 	// BriefRun is FindRun of a brief row.
 	BriefRun(ctx context.Context, id ID, run RunID) (*Execution, error)
@@ -64,7 +64,7 @@ type ExecutionReader interface {
 
 // ModuleStore keeps modules and deployments.
 type ModuleStore interface {
-	// Deploy stores a module (if its digest is new), applies those of its migrations that the namespace has not seen,
+	// Deploy stores a module (if its digest is new), applies its migrations that the namespace has not seen,
 	// and points the deployment at it, in one transaction. A failing migration is an *abi.Error of
 	// abi.CodeMigrationFailed and leaves nothing behind. Version is assigned. It names the fence of the deployment's
 	// shard: if that is not the current one, the answer is ErrFenced and nothing is changed.

@@ -123,8 +123,8 @@ type EntryKind string
 const (
 	// Delivery records that the outcome of an op was handed to the guest.
 	Delivery EntryKind = "delivery"
-	// Moved records that the execution goes on with another module from here on: its Value is a [Move]. What stands
-	// before it was delivered to other code.
+	// Moved records that the execution goes on with another module from here on: its Value is a [Move]. The part of the
+	// journal before it was delivered to other code.
 	Moved EntryKind = "moved"
 	// Attempt records that an attempt of an activity failed and another will follow at NextAt. It is never handed to
 	// the guest.
@@ -199,7 +199,7 @@ type Deployment struct {
 	UpdatedAt int64
 }
 
-// Shard is the one whose owner decides about the deployment.
+// Shard is the shard whose owner decides about the deployment.
 func (d *Deployment) Shard() Shard { return IDOf(d.Namespace, "", d.Name).Shard() }
 
 // Wake is an execution that is due at a time.

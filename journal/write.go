@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Write is what one execution or entity wants to have committed: all of it or nothing. Exactly the parts that are set
+// Write is a change of one execution or entity to commit: all of it or nothing. Exactly the parts that are set
 // are written.
 type Write struct {
 	ID ID
@@ -220,7 +220,7 @@ func (w *Write) Check() error {
 		)
 	}
 	for i := range w.Entries {
-		// Databases count in int64, and Entries reads what lies above 0.
+		// Databases count in int64, and Entries reads the numbers above 0.
 		if seq := w.Entries[i].Seq; seq == 0 || seq > math.MaxInt64 {
 			return fmt.Errorf("journal: entry of execution %s has sequence number %d", w.ID, seq)
 		}

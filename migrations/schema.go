@@ -2,7 +2,7 @@ package migrations
 
 import _ "embed"
 
-// SQLiteSchema and PostgresSchema are the schemas of new stores: what all steps make of an empty one, in one script.
+// SQLiteSchema and PostgresSchema are the schemas of new stores: the result of all steps, in one script.
 // Each is run in a transaction. A store that has steps already goes on with [Steps].
 var (
 	//go:embed schema/sqlite.sql

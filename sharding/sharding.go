@@ -32,5 +32,5 @@ func Claim(ctx context.Context, store Claimer, owner string) (*Ownership, error)
 // Fence is the fence under which the host owns a shard.
 func (o *Ownership) Fence(s journal.Shard) journal.Fence { return o.fences[s] }
 
-// Fences are those of all shards.
+// Fences are the fences of all shards.
 func (o *Ownership) Fences() []journal.Fence { return o.fences }

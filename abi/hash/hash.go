@@ -20,7 +20,7 @@ func Of(value []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// OfString is the hash of a key given as a string: that of its msgpack form.
+// OfString is the hash of a key given as a string: it hashes the key's msgpack form.
 func OfString(key string) string {
 	sum := sha256.Sum256(abi.MustMarshal(key))
 	return hex.EncodeToString(sum[:])

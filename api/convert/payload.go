@@ -27,8 +27,8 @@ func DecodePayload(p *crusterv1.Payload, s *abi.Schema) ([]byte, error) {
 	}
 }
 
-// DecodeTyped returns a payload as well-formed msgpack, or nil if it is absent: the engine knows what that means. Only
-// JSON needs its type here, which typeOf finds: the engine checks every value against it.
+// DecodeTyped returns a payload as well-formed msgpack, or nil if it is absent: the engine knows the meaning of that.
+// Only JSON needs its type here, which typeOf finds: the engine checks every value against it.
 func DecodeTyped(p *crusterv1.Payload, typeOf func() (*abi.Schema, error)) ([]byte, error) {
 	switch p.GetData().(type) {
 	case nil:

@@ -103,7 +103,7 @@ func (c *counted) data(stream uint32, data []byte) []byte {
 func prefixOf(length int) []byte { return binary.BigEndian.AppendUint32([]byte{0}, uint32(length)) }
 
 // TestMessagesPayBeforeTheyArrive: a message takes its memory when its length is known, and gives it back when its call
-// is over.
+// has ended.
 func TestMessagesPayBeforeTheyArrive(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 1<<20)
@@ -165,7 +165,7 @@ func TestACallThatFailsGivesBackItsAnswer(t *testing.T) {
 }
 
 // TestMessagesWithoutMemoryAreRefused: a message that there is no memory for is refused by its
-// length. One that cannot be refused any more ends its connection.
+// length. A message that cannot be refused any more ends its connection.
 func TestMessagesWithoutMemoryAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

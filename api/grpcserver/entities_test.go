@@ -10,7 +10,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/entity/lock"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -92,7 +92,7 @@ func TestEntityLocks(t *testing.T) {
 			Lock:       journal.Lock{Namespace: "default", Type: "bank/Account", Key: "ada", Since: 5},
 			HolderName: "bank/Transfer/1",
 		},
-		Waiters: []host.LockWaiter{{Waiter: entity.Waiter{Operation: "lock", Since: 6}, Execution: "bank/Transfer/2"}},
+		Waiters: []host.LockWaiter{{Waiter: lock.Waiter{Operation: "lock", Since: 6}, Execution: "bank/Transfer/2"}},
 		Waiting: 3,
 	}}
 	resp, err := entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageSize: 2})

@@ -74,7 +74,7 @@ func explainInputOf(workflow, words string, err error) error {
 	return about
 }
 
-// withHint is an input that does not fit, with a hint on its type. One that is no JSON has its own.
+// withHint is an input that does not fit, with a hint on its type. An input that is no JSON has its own.
 func withHint(misfit *abi.Error, hint string) *abi.Error {
 	if misfit.Hint == payload.HintOnQuotes {
 		hint = misfit.Hint

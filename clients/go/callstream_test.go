@@ -100,7 +100,7 @@ func TestCallsThatWereNotTakenWaitForAConnection(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
-// TestStreamsRestAfterThree that brought nothing, and are tried again later. One that no call was
+// TestStreamsRestAfterThree that brought nothing, and are tried again later. A stream that no call was
 // sent on says nothing.
 func TestStreamsRestAfterThree(t *testing.T) {
 	t.Parallel()

@@ -179,7 +179,7 @@ func ExampleClient_Check() {
 	// 2 of 2: shop/Buy/45 fits: false
 }
 
-// Have an execution go on with the module that was deployed last. One that does not fit stays as it is.
+// Have an execution go on with the module that was deployed last. An execution that does not fit stays as it is.
 func ExampleClient_Move() {
 	addr, stop := shopHost()
 	defer stop()

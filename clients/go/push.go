@@ -21,7 +21,7 @@ type PushRequest struct {
 	Binary []byte
 	// Check refuses the module, with a [*Misfit], if it does not fit an open execution of the deployment.
 	Check bool
-	// Config holds values that activities read. Those that the deployment has and that are not named here stay as they
+	// Config holds values that activities read. Values of the deployment that are not named here stay as they
 	// are.
 	Config map[string]string
 	// MoveOpen moves the open executions of the deployment that fit to the module. The answer

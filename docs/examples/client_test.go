@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// TestPublished reads what a workflow on a host has published.
+// TestPublished reads the values that a workflow on a host has published.
 func TestPublished(t *testing.T) {
 	t.Parallel()
 	p := harness.NewProcess(t, "sqlite:"+t.TempDir())

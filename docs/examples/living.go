@@ -6,7 +6,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// What workflows do that live long.
+// Techniques of workflows that live long.
 
 type Till struct {
 	Cents int64 `json:"cents"`

@@ -1,4 +1,5 @@
-//! What workflows do that live long; docs/go-and-rust.md quotes it. living.go is the same in Go.
+//! Techniques of workflows that live long; docs/go-and-rust.md quotes them. living.go is the same
+//! in Go.
 
 #![allow(dead_code)] // it is only read
 

@@ -1,5 +1,5 @@
-//! Sends signals, asks queries and calls entities: what docs/signals-and-queries.md and
-//! docs/entities.md quote. messages/messages.go says the same in Go.
+//! Sends signals, asks queries and calls entities; docs/signals-and-queries.md and
+//! docs/entities.md quote it. messages/messages.go says the same in Go.
 
 #![allow(dead_code, unused_variables)] // it is only read
 

@@ -70,7 +70,7 @@ var Sum = cruster.NewWorkflow("Sum", sum)
 
 func sum(ctx cruster.Context, r Range) (int64, error) { return r.From + r.To, nil }
 
-// Activities: how they are called, and what they can do.
+// Activities: calling them, and their abilities.
 
 var payments = cruster.NewGroup("Payments", cruster.Retries(5), cruster.ExponentialBackoff(100*time.Millisecond))
 

@@ -1,5 +1,5 @@
-//! Every primitive of the SDK: what docs/go-and-rust.md and
-//! docs/writing-workflows-rust.md quote. tour.go says the same in Go.
+//! Every primitive of the SDK; docs/go-and-rust.md and
+//! docs/writing-workflows-rust.md quote it. tour.go says the same in Go.
 
 #![allow(dead_code, unused_variables)] // it is only read
 
@@ -92,7 +92,7 @@ impl Sum {
     }
 }
 
-// Activities: how they are called, and what they can do.
+// Activities: calling them, and their abilities.
 
 #[activity_group]
 pub struct Payments;

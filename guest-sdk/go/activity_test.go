@@ -54,7 +54,7 @@ var callsCrashingDeep = cruster.NewWorkflow("test.callsCrashingDeep", func(ctx c
 	return crashingDeep.Call(ctx, n)
 })
 
-// A panic of a library shows who called it.
+// A panic of a library shows its caller.
 func TestPanicInALibrary(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, callsCrashingDeep, -1)

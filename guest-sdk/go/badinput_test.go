@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// colour is text, some values of which do not decode: a host cannot know.
+// colour is text that does not always decode: a host cannot know.
 type colour string
 
 func (c colour) MarshalText() ([]byte, error) { return []byte(c), nil }
@@ -39,7 +39,7 @@ var painted = cruster.NewWorkflow("test.painted", func(ctx cruster.Context, _ cr
 	return "dry", cruster.Sleep(ctx, time.Hour)
 }).Answers(paintQuery).Takes(paintUpdate, paintFirst)
 
-// An input that does not decode is the fault of who sent it, not of the workflow's code.
+// An input that does not decode is the fault of its sender, not of the workflow's code.
 func TestInputsThatDoNotDecode(t *testing.T) {
 	t.Parallel()
 	got := map[string]error{}

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// cancels cancels a part of its work, and tells who noticed, in which order.
+// cancels cancels a part of its work, and tells the order of the calls that noticed.
 var cancels = cruster.NewWorkflow("test.cancels", func(ctx cruster.Context, _ int) ([]string, error) {
 	var trace []string
 	note := func(name string, err error) { trace = append(trace, fmt.Sprint(name, ": ", err)) }

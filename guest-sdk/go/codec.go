@@ -21,7 +21,7 @@ func decodeAny[T any](data []byte) (v T, err error) {
 	return v, abi.Unmarshal(data, &v)
 }
 
-// encode encodes a value of the application; what and name say which in errors.
+// encode encodes a value of the application; the arguments what and name say which in errors.
 func encode[T any](what, name string, v T) ([]byte, error) {
 	if b, ok := guest.AppendScalar(nil, v); ok {
 		return b, nil

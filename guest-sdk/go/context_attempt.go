@@ -59,7 +59,7 @@ func (c *attemptContext) Done() <-chan struct{} {
 	return c.waitedLocked().Done()
 }
 
-// waitedLocked makes what ends with the attempt, unless it is there.
+// waitedLocked makes the channel that closes with the attempt, unless it is there.
 func (c *attemptContext) waitedLocked() context.Context {
 	switch {
 	case c.waited != nil:

@@ -44,7 +44,7 @@ var semaphored = cruster.NewWorkflow("test.semaphored", func(ctx cruster.Context
 	if err := cruster.Sleep(ctx, time.Second); err != nil {
 		return nil, err
 	}
-	// One that gives up takes nothing, and keeps no one behind it waiting.
+	// A waiter that gives up takes nothing, and keeps no one behind it waiting.
 	late, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(time.Second))
 	trace = append(trace, fmt.Sprint("late ", slots.Acquire(late, 1)))
 	cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// mapped asks for a number of items, one of which may fail.
+// mapped asks for a number of items, and one may fail.
 type mapped struct {
 	Items    int
 	AtOnce   int

@@ -9,7 +9,7 @@ import "github.com/cruster/cruster/guest-sdk/go/internal/guest"
 //		err = checkFraud.Call(ctx, order)
 //	}
 //
-// It is true for runs that come here for the first time: new ones, and moved ones that were not this far. It is false
+// It is true for runs that come here for the first time: new ones, and moved runs that were not this far. It is false
 // for runs that had passed this point before the code asked: they go on as they began. The answer for an id stays the
 // same for the rest of the run.
 //

@@ -88,8 +88,8 @@ type columnField struct {
 	filled   bool   // the query has it
 }
 
-// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out. One that is not on
-// the wire is often no column either: without a db tag it needs none.
+// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out. A field that is not
+// on the wire is often no column either: without a db tag it needs none.
 func columnFields(t reflect.Type) []*columnField {
 	var fields []*columnField
 	for _, f := range reflect.VisibleFields(t) {

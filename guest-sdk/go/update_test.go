@@ -209,7 +209,7 @@ var crossed = cruster.NewWorkflow("test.crossed", func(ctx cruster.Context, how 
 }).Takes(nudge)
 
 // TestAnUpdateThatCouldWakeNoOneEndsNoDeadlock: a wait that no update can end is a deadlock, and
-// one that an update can end is none.
+// a wait that an update can end is none.
 func TestAnUpdateThatCouldWakeNoOneEndsNoDeadlock(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"each other", "no handler"} {

@@ -52,7 +52,7 @@ func (a *attempt) log() *slog.Logger {
 	return a.runner.Logger.With("execution", a.Row.Name(), "activity", a.Body.Name, "attempt", a.number())
 }
 
-// number is that of the attempt, from 1 on.
+// number counts the attempts, from 1 on.
 func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 
 // run runs the guest once. An error means that the attempt does not count and is to be repeated.
@@ -107,7 +107,7 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 	return a.commitTx(parent, fx, outcome.Value)
 }
 
-// effects are those of one run of the attempt.
+// effects are the effects of one run of the attempt.
 func (a *attempt) effects() *effects.Effects {
 	return &effects.Effects{
 		Deps: effects.Deps{Clock: a.runner.Clock, Egress: a.runner.Egress, Host: a.runner.Host, Store: a.runner.Store},
@@ -174,7 +174,7 @@ func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome
 	return outcome, nil
 }
 
-// world is what the activity can observe: the real one, through effects.
+// world is the environment of the activity: the real one, through effects.
 func (a *attempt) world(fx *effects.Effects) wasm.World {
 	return wasm.World{
 		// The limit of the host applies, as it may have been raised for the activity's sake; but not a lower one than
@@ -216,15 +216,15 @@ func refuseOp(kind string, _ []byte) (uint32, *abi.Error) {
 		WithHint("Return from the activity, and make durable calls in the workflow's execute.")
 }
 
-// idempotencyKey is the same for every attempt of this op, and for no other op of any run. It names the step by what it
-// is: a change of the code that inserts another step before it does not change its key.
+// idempotencyKey is the same for every attempt of this op, and for no other op of any run. It derives from the step's
+// identity: a change of the code that inserts another step before it does not change its key.
 func (a *attempt) idempotencyKey() string {
 	return fmt.Sprintf("%s-%s", a.Row.Run, a.Op.Step())
 }
 
-// waitToRepeat waits before an attempt that the host or the store has failed n times is repeated. One that has called
-// outside does so again: it also waits until the store begins a transaction, since it would otherwise call just to be
-// failed again.
+// waitToRepeat waits before an attempt that the host or the store has failed n times is repeated. If the attempt called
+// outside, it calls again: so it also waits until the store begins a transaction, since it would otherwise call just to
+// be failed again.
 func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 	delay := effects.Delay(n, a.called)
 	a.log().Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
@@ -240,7 +240,7 @@ func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 }
 
 // logConflict logs that the attempt is repeated because of others. Transactions that collide are
-// everyday; one that was open for too long is a fault of the activity, which its author wants to
+// everyday; a transaction that was open for too long is a fault of the activity, which its author wants to
 // know of before it becomes a failure.
 func (a *attempt) logConflict(err error) {
 	if errors.Is(err, journal.ErrPreempted) {
@@ -250,7 +250,7 @@ func (a *attempt) logConflict(err error) {
 	a.log().Debug("repeating the attempt", "error", err)
 }
 
-// crashed tells what a failure of the guest means for the attempt. One of the host is returned as an error.
+// crashed maps a failure of the guest to a result of the attempt. A failure of the host is returned as an error.
 func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	var coded *abi.Error
 	switch {
@@ -282,7 +282,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects.Effects, value []byt
 	if !wanted {
 		return Dropped{}, nil
 	}
-	// From here on a number is reserved: the execution must learn what became of it.
+	// From here on a number is reserved: the execution must learn its fate.
 	delivered, err := a.commitEntry(ctx, fx, entry)
 	if errors.Is(err, journal.ErrUndecided) {
 		err = a.resolveUndecided(entry)
@@ -303,7 +303,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects.Effects, value []byt
 }
 
 // commitEntry ends the transaction with the entry: together with the turn that it causes, or alone. If the commit of
-// both has failed, whatever the reason, the next one is of the entry alone: it is shorter, and the turn may be what was
+// both has failed, whatever the reason, the next one is of the entry alone: it is shorter, and the turn may have been
 // in the way.
 func (a *attempt) commitEntry(
 	ctx context.Context, fx *effects.Effects, entry journal.Entry,
@@ -331,9 +331,9 @@ func (a *attempt) commitEntry(
 // resolveUndecided finds out whether a commit whose answer was lost took effect. A transaction cannot be repeated: so
 // another entry is put in the place of its own. Once that is there the transaction cannot commit any more, and until
 // then the two decide it among themselves. The execution delivers nothing meanwhile; it waits for this no longer than
-// for a commit of its own. A run that is over or gone takes no entry, so its transaction cannot commit any more. It may
-// have committed before, and have ended the run itself: the journal tells. A report to another run of the same name is
-// ignored there.
+// for a commit of its own. A run that has ended or is gone takes no entry, so its transaction cannot commit any more.
+// It may have committed before, and have ended the run itself: the journal tells. A report to another run of the same
+// name is ignored there.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.runner.Host.Context()
 	void := journal.Write{

@@ -1,12 +1,12 @@
 // Package activity runs the attempts of activities: in an instance of its own each, with SQL in a transaction, HTTP,
 // configuration and real time, within a timeout.
 //
-// # What becomes of an attempt
+// # The fate of an attempt
 //
 // An attempt without SQL ends in a [Report] that the execution journals when it delivers it: at least once. The
 // statements of an attempt with SQL commit together with its journal entry, in one transaction: exactly once. That
 // entry needs its place in the order of the journal before the transaction commits, so the attempt reserves one
-// ([Task].Reserve) and says afterwards what became of it: [Committed], or [Task].Void.
+// ([Task].Reserve) and reports its fate afterwards: [Committed], or [Task].Void.
 //
 // A transaction that collided with others, a store that fails and a host that cannot make an instance are not the
 // activity's fault. The attempt is repeated and not counted; if it looks as if that would not help, the report is

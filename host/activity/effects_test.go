@@ -65,7 +65,7 @@ func TestRollbackByTheCode(t *testing.T) {
 	require.Equal(t, abi.CodeBadBody, call(abi.ImportTxRollback, []int{1}).Code)
 }
 
-// TestSQLFailures tells what the guest did wrong from what the store did.
+// TestSQLFailures tells mistakes of the guest from failures of the store.
 func TestSQLFailures(t *testing.T) {
 	t.Parallel()
 	statement := abi.MustMarshal(&abi.SQL{Query: "SELECT n"})

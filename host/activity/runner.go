@@ -20,7 +20,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Store is what activities need of a store: see [journal.Store].
+// Store holds the methods of a store that activities need: see [journal.Store].
 type Store interface {
 	BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error)
 	journal.EntryReader
@@ -39,20 +39,20 @@ type TxCommitter interface {
 	CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error
 }
 
-// Deps is what a [Runner] stands on.
+// Deps are the dependencies of a [Runner].
 type Deps struct {
 	Catalog   Catalog
 	Clock     clockwork.Clock
 	Committer TxCommitter
 	Egress    effects.Egress
 	Fault     faultpoint.Injector
-	// Followers get what activities log; nil means that there are none.
+	// Followers get the log lines of activities; nil means that there are none.
 	Followers *follow.List
-	// Fuel bounds what an attempt may compute; 0 is no limit.
+	// Fuel bounds the computation of an attempt; 0 is no limit.
 	Fuel   int64
 	Host   *hoststate.State
 	Logger *slog.Logger
-	// Memory is what instances take theirs from.
+	// Memory is the budget for instances.
 	Memory *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
@@ -90,13 +90,13 @@ type Task struct {
 	// Deliver has the execution take the turn that the entry of a transaction causes while the transaction is open, and
 	// commit that turn with it: by commit, which it calls once. It reports false if it cannot do so now, and then has
 	// not called commit: the entry is committed alone. It never waits for anything but the turn and the commit. An
-	// error is that of commit. Nil means that it never can.
+	// error comes from commit. Nil means that it never can.
 	Deliver func(entry journal.Entry, commit func(w journal.Write) error) (delivered bool, err error)
 	// Void says that the place with this sequence number stays empty.
 	Void func(seq uint64)
 }
 
-// Report says what became of a task.
+// Report is the outcome of a task.
 type Report interface{ isReport() }
 
 type (
@@ -169,7 +169,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 	return nil
 }
 
-// observe counts a report, and drops it if it is not waited for any more. One that is durable always counts.
+// observe counts a report, and drops it if it is not waited for any more. A durable report always counts.
 func (r *Runner) observe(ctx context.Context, report Report) Report {
 	if _, durable := report.(Committed); !durable && (report == nil || ctx.Err() != nil) {
 		return nil

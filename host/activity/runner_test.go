@@ -32,7 +32,7 @@ type bundle struct {
 
 	mu       sync.Mutex
 	commits  []error         // guarded by mu; answers of the next commits
-	found    []journal.Entry // guarded by mu; what a look into the journal finds
+	found    []journal.Entry // guarded by mu; the findings of a look into the journal
 	lookups  int             // guarded by mu
 	voids    []func() error  // guarded by mu; answers of the next commits of voids
 	begin    []error         // guarded by mu; answers of the next transactions
@@ -41,7 +41,7 @@ type bundle struct {
 	voided   []uint64
 	reserved uint64
 	unwanted bool
-	collided []int   // guarded by mu; what transactions were told of earlier conflicts
+	collided []int   // guarded by mu; the earlier conflicts that transactions were told
 	modules  []error // guarded by mu; answers of the next searches for the module
 	requests int     // guarded by mu; HTTP calls
 	parts    []int   // guarded by mu; how many entries and updates each commit had
@@ -230,7 +230,7 @@ func TestPerformFails(t *testing.T) {
 	}
 }
 
-// What is known of a crash is said by the hint of activities, unless its cause has a better one.
+// The hint of activities explains a crash, unless its cause has a better hint.
 func TestHintsOfCrashes(t *testing.T) {
 	t.Parallel()
 	for cause, hint := range map[abi.Code]string{
@@ -301,7 +301,7 @@ func TestFencedCommitReportsNothing(t *testing.T) {
 }
 
 // TestCommitUnderWayIsNotCancelled has the op cancelled between the reservation and the commit. The execution delivers
-// nothing else until it knows what became of the number, so the commit goes on and is reported.
+// nothing else until it knows the fate of the number, so the commit goes on and is reported.
 func TestCommitUnderWayIsNotCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withSQL)
@@ -322,7 +322,7 @@ func TestRefusedCommitFails(t *testing.T) {
 	require.Equal(t, []uint64{1}, b.voided)
 }
 
-// TestTimeout stops an attempt whose time is over.
+// TestTimeout stops an attempt that has used up its time.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	b := setup(t, wasmtest.Program{})
@@ -520,7 +520,7 @@ func TestUndecidedCommitOfARunThatIsGone(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		b.commits = []error{journal.ErrUndecided}
 		b.voids = []func() error{func() error {
-			cancel() // a run that is over gives its tasks up
+			cancel() // an ended run gives its tasks up
 			return journal.ErrNotFound
 		}}
 		require.Nil(t, b.Perform(ctx, b.task))

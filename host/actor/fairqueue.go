@@ -6,7 +6,7 @@ import (
 )
 
 // FairQueue runs tasks of many owners, at most so many at a time. While all places are taken a task waits as data: it
-// has no goroutine. The owners take turns, so that one that has ten thousand tasks delays another that has one by one
+// has no goroutine. The owners take turns, so that an owner with ten thousand tasks delays another with one by one
 // task a place, and not by ten thousand.
 type FairQueue[K comparable] struct {
 	group  *TaskGroup

@@ -102,7 +102,7 @@ func TestFairQueueHammer(t *testing.T) {
 	require.Zero(t, q.taken)
 }
 
-// TestFairQueueHolds: the tasks of an owner that is held wait, also if there is a place, and those of others go on.
+// TestFairQueueHolds: the tasks of an owner that is held wait, also if there is a place, and the tasks of others go on.
 func TestFairQueueHolds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestFairQueueHolds(t *testing.T) {
 	})
 }
 
-// TestFairQueueIsShut: no task of anyone begins while a queue is shut, those under way end, and all others run when it
+// TestFairQueueIsShut: no task of anyone begins while a queue is shut, tasks under way end, and all others run when it
 // is open again.
 func TestFairQueueIsShut(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ type box[M any, A Actor[M]] struct {
 	queue   []M
 	active  bool // it is at work, waits for a place, or rests
 	working bool // a goroutine is at work on it
-	holds   int  // by those who want it kept in memory
+	holds   int  // by users of the actor in memory
 	absent  []M  // came by PostIfAbsent during a hold, while nothing was present
 }
 

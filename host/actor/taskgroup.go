@@ -66,7 +66,7 @@ func (g *TaskGroup) rest(next chan func()) bool {
 	return true
 }
 
-// join counts what runs on no goroutine, until done. It reports false, and counts nothing, if the
+// join counts a task without a goroutine, until done. It reports false, and counts nothing, if the
 // group is closed.
 func (g *TaskGroup) join() bool {
 	g.mu.Lock()

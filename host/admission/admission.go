@@ -24,7 +24,7 @@ type Limits struct {
 	WriteBytes   int64
 }
 
-// retryAfter is what a full host asks its callers to wait.
+// retryAfter is the wait that a full host asks of its callers.
 const retryAfter = time.Second
 
 // Decide tells whether another execution may start: nil, or why not.

@@ -30,5 +30,5 @@ func (r Room) Has() bool {
 	return n < r.Limit
 }
 
-// crowded is from how many executions on those that only wait leave memory: there is room before it is needed.
+// crowded is the number of executions from which waiting ones leave memory: there is room before it is needed.
 func (r Room) crowded() int { return r.Limit - (r.Limit+7)/8 }

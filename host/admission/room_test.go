@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/host/admission"
 )
 
-// TestRoomIsMadeBeforeItIsNeeded: from seven eighths of the executions on, each look has one that waits leave memory.
-// On a full host as many are looked at as it takes to find one that can leave, within bounds.
+// TestRoomIsMadeBeforeItIsNeeded: from seven eighths of the executions on, each look evicts a waiting one.
+// On a full host it looks at as many as it takes to find a removable one, within bounds.
 func TestRoomIsMadeBeforeItIsNeeded(t *testing.T) {
 	t.Parallel()
 	executions, asked, stay := 0, 0, 0

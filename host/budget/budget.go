@@ -156,11 +156,11 @@ func (b *Budget) withdraw(r *request) {
 type Permit struct {
 	budget *Budget
 	bytes  int64 // guarded by the budget's mu; -1 once it was given back
-	aside  int64 // guarded by the budget's mu; of the bytes, those that it grows into first
+	aside  int64 // guarded by the budget's mu; of the bytes, the first to grow into
 	wanted int64 // guarded by the budget's mu; the largest size that it was refused
 }
 
-// Wanted is how large the permit was to become: its size without what is set aside, or more if it was refused that.
+// Wanted is how large the permit was to become: its size without the bytes set aside, or more if it was refused more.
 // It is 0 on nil.
 func (p *Permit) Wanted() (bytes int64, refused bool) {
 	if p == nil {
@@ -171,7 +171,7 @@ func (p *Permit) Wanted() (bytes int64, refused bool) {
 	return max(p.wanted, p.bytes-p.aside), p.wanted > 0
 }
 
-// SetAside says that so many more bytes of the permit are for what it will grow into: they were waited
+// SetAside says that so many more bytes of the permit are for its growth: they were waited
 // for, so that growing does not fail.
 func (p *Permit) SetAside(bytes int64) {
 	p.budget.mu.Lock()
@@ -179,7 +179,7 @@ func (p *Permit) SetAside(bytes int64) {
 	p.aside = min(p.aside+bytes, max(p.bytes, 0))
 }
 
-// DropAside gives back so many bytes of that, or what is left of it. It may be called on nil.
+// DropAside gives back so many bytes of that, or as many as are left. It may be called on nil.
 func (p *Permit) DropAside(bytes int64) {
 	if p == nil {
 		return

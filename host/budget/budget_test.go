@@ -80,7 +80,7 @@ func TestTooLargeForTheBudget(t *testing.T) {
 	require.False(t, abi.AsError(err).Retryable, "waiting would not help")
 }
 
-// TestReclaim frees what rests before anything waits.
+// TestReclaim frees idle memory before anything waits.
 func TestReclaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestOnlyTheNextFreesMemory: those behind it would throw away what rests before it can help them.
+// TestOnlyTheNextFreesMemory: requests behind it would throw away idle instances before it can help them.
 func TestOnlyTheNextFreesMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestShrink(t *testing.T) {
 	})
 }
 
-// TestTryAcquire takes what is free, and neither waits nor passes those that wait.
+// TestTryAcquire takes what is free, and neither waits nor overtakes waiting requests.
 func TestTryAcquire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestTryAcquire(t *testing.T) {
 	})
 }
 
-// TestSetAside: a permit grows into what was set aside for it, whatever others take, and gives the rest
+// TestSetAside: a permit grows into the bytes set aside for it, whatever others take, and gives the rest
 // back.
 func TestSetAside(t *testing.T) {
 	t.Parallel()
@@ -235,7 +235,7 @@ func TestSetAside(t *testing.T) {
 	require.EqualValues(t, 40, b.Used())
 }
 
-// TestWanted: a permit knows its size without what is set aside, or the size that it was refused.
+// TestWanted: a permit knows its size without the bytes set aside, or the size that it was refused.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	b := New(100)

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// unknownMachine is what a machine is taken to have that does not tell.
+// unknownMachine is the assumed memory of a machine that does not tell its own.
 const unknownMachine = 4 << 30
 
 // OfMachine is the budget of a host that is told none: half of the memory that this process may have. The other half is
-// for what is not admitted by bytes: the store's caches, connections, and the garbage of the host itself.
+// for memory that is not admitted by bytes: the store's caches, connections, and the garbage of the host itself.
 func OfMachine() int64 { return machineMemory(os.DirFS("/")) / 2 }
 
 // machineMemory is the least of the machine's memory and the limits of the control groups that the process is in.

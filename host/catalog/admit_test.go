@@ -37,7 +37,7 @@ func TestCompilationsAreAdmitted(t *testing.T) {
 	require.Equal(t, 1, asked, "what is compiled needs no memory")
 }
 
-// TestModulesThatNeverFit pushes a module to a host that is too small for it. One that was
+// TestModulesThatNeverFit pushes a module to a host that is too small for it. A module that was
 // accepted before is compiled all the same.
 func TestModulesThatNeverFit(t *testing.T) {
 	t.Parallel()

@@ -187,8 +187,8 @@ func (c *Catalog) cached(digest string) *Module {
 	return c.byDigest[digest]
 }
 
-// compile validates, compiles and describes a binary, once for all callers that ask at the same time. One that is
-// refused is not kept in memory.
+// compile validates, compiles and describes a binary, once for all callers that ask at the same time. A refused
+// binary is not kept in memory.
 func (c *Catalog) compile(ctx context.Context, digest string, binary []byte) (*Module, error) {
 	compiled := c.loading.DoChan("compile "+digest, func() (any, error) {
 		if m := c.cached(digest); m != nil && !m.recalled {

@@ -59,7 +59,7 @@ func requireForgotten(t *testing.T, c *Catalog, code *wasm.Module) {
 	require.NotContains(t, c.byDigest, code.Digest())
 }
 
-// TestRefusedModulesAreForgotten uploads what compiles but is not acceptable, from several sides at a time.
+// TestRefusedModulesAreForgotten uploads a binary that compiles but is not acceptable, from several sides at a time.
 func TestRefusedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, newStore())
@@ -163,7 +163,7 @@ func (s lostDeploy) Deploy(
 	return journal.Deployment{}, journal.ErrUndecided
 }
 
-// A push whose answer was lost took effect: from then on it is what counts.
+// A push whose answer was lost took effect: from then on it counts.
 func TestAnUndecidedPushIsSeen(t *testing.T) {
 	t.Parallel()
 	store := newStore()
@@ -279,7 +279,7 @@ func TestDigest(t *testing.T) {
 	require.NotContains(t, abi.AsError(err).Hint, "resume", "no execution is missing its module")
 }
 
-// TestRecall has a module that cannot describe itself with the memory that a host allows: what runs on it finds it, and
+// TestRecall has a module that cannot describe itself with the memory that a host allows: its executions find it, and
 // a push of it is refused.
 func TestRecall(t *testing.T) {
 	t.Parallel()

@@ -250,8 +250,8 @@ func (p *pinned) open() {
 	p.pins = append(p.pins, Pin{Digest: p.digest, Workflow: "Stay", Execution: "hotel/Stay/7"})
 }
 
-// TestAnswersOfOpenExecutionsCanBeRead: what open executions answer can be read by programs for the types of the pushed
-// code, unless the caller says that they need not be.
+// TestAnswersOfOpenExecutionsCanBeRead: the answers of open executions can be read by programs for the types of the
+// pushed code, unless the caller says that they need not be.
 func TestAnswersOfOpenExecutionsCanBeRead(t *testing.T) {
 	t.Parallel()
 	queried := func(output string) abi.WorkflowInfo {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
-	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -33,16 +33,16 @@ func (x *Entities) Call(ctx context.Context, req EntityRequest) (abi.Outcome, er
 	if err := x.deps.Admission.AdmitMessage(); err != nil {
 		return abi.Outcome{}, err
 	}
-	call, err := callOf(req)
+	c, err := callOf(req)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
 	if req.Again {
-		if err := x.checkRepetition(ctx, call.Entity, req.Operation); err != nil {
+		if err := x.checkRepetition(ctx, c.Entity, req.Operation); err != nil {
 			return abi.Outcome{}, err
 		}
 	}
-	return x.deps.Entities.Call(ctx, call)
+	return x.deps.Entities.Caller.Call(ctx, c)
 }
 
 // checkRepetition refuses a call that may have arrived before if it would not be known again.
@@ -66,20 +66,20 @@ func (x *Entities) Send(ctx context.Context, req EntityRequest) error {
 	if err := x.deps.Admission.AdmitMessage(); err != nil {
 		return err
 	}
-	call, err := callOf(req)
+	c, err := callOf(req)
 	if err != nil {
 		return err
 	}
-	return x.deps.Entities.Send(ctx, call)
+	return x.deps.Entities.Sender.Send(ctx, c)
 }
 
-func callOf(req EntityRequest) (call entity.CallRequest, err error) {
-	call = entity.CallRequest{Operation: req.Operation, Input: req.Input, Again: req.Again}
-	if call.Entity, err = target.RefOf(cmp.Or(req.Namespace, journal.DefaultNamespace), req.Entity); err != nil {
-		return call, err
+func callOf(req EntityRequest) (c call.Request, err error) {
+	c = call.Request{Operation: req.Operation, Input: req.Input, Again: req.Again}
+	if c.Entity, err = target.RefOf(cmp.Or(req.Namespace, journal.DefaultNamespace), req.Entity); err != nil {
+		return c, err
 	}
-	call.Origin, err = message.OriginOf(req.RequestID)
-	return call, err
+	c.Origin, err = message.OriginOf(req.RequestID)
+	return c, err
 }
 
 // State reads the state of an entity.
@@ -88,14 +88,14 @@ func (x *Entities) State(ctx context.Context, namespace, name string) (*journal.
 	if err != nil {
 		return nil, err
 	}
-	return x.deps.Entities.State(ctx, ref)
+	return x.deps.Entities.Rows.State(ctx, ref)
 }
 
 // List pages through the entities that have a state. A type that there is not is an error, unless there are entities of
 // it: an earlier module may have had it.
 func (x *Entities) List(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error) {
 	f.Namespace = cmp.Or(f.Namespace, journal.DefaultNamespace)
-	found, err := x.deps.Entities.List(ctx, f)
+	found, err := x.deps.Entities.Rows.List(ctx, f)
 	if err != nil || len(found) > 0 || f.Type == "" || f.After != nil {
 		return found, err
 	}
@@ -117,7 +117,7 @@ func (x *Entities) Destroy(ctx context.Context, namespace, name, requestID strin
 	if err != nil {
 		return err
 	}
-	return x.deps.Entities.Destroy(ctx, ref, origin)
+	return x.deps.Entities.Caller.Destroy(ctx, ref, origin)
 }
 
 // Operation finds an operation of a type of entity, "deployment/Name".

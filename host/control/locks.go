@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/entity/lock"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
@@ -19,7 +19,7 @@ type EntityLock struct {
 
 // LockWaiter is a caller queued for the lock of an entity.
 type LockWaiter struct {
-	entity.Waiter
+	lock.Waiter
 	// Execution is the name of the waiting execution; empty if it is a client, or gone.
 	Execution string
 }
@@ -29,20 +29,20 @@ func (x *Entities) Locks(
 	ctx context.Context, f journal.LockFilter,
 ) (locks []EntityLock, after journal.ID, more bool, err error) {
 	f.Namespace = cmp.Or(f.Namespace, journal.DefaultNamespace)
-	held, after, more, err := x.deps.Entities.Locks(ctx, f)
+	held, after, more, err := x.deps.Entities.Rows.Locks(ctx, f)
 	if err != nil {
 		return nil, after, false, err
 	}
 	for _, l := range held {
-		waiters, total, err := x.deps.Entities.Waiters(ctx, l.Entity)
+		waiters, err := x.deps.Entities.Waiters(ctx, l.Entity)
 		if err != nil {
 			return nil, after, false, err
 		}
-		lock := EntityLock{HeldLock: l, Waiting: total}
-		for _, w := range waiters {
-			lock.Waiters = append(lock.Waiters, LockWaiter{w, x.nameOf(ctx, w.From)})
+		locked := EntityLock{HeldLock: l, Waiting: waiters.Total}
+		for _, w := range waiters.First {
+			locked.Waiters = append(locked.Waiters, LockWaiter{w, x.nameOf(ctx, w.From)})
 		}
-		locks = append(locks, lock)
+		locks = append(locks, locked)
 	}
 	return locks, after, more, nil
 }
@@ -66,7 +66,7 @@ func (x *Entities) Unlock(ctx context.Context, namespace, name string) (holder s
 	if err != nil {
 		return "", err
 	}
-	lock, err := x.deps.Entities.Unlock(ctx, ref)
+	lock, err := x.deps.Entities.Caller.Unlock(ctx, ref)
 	if err != nil || lock == nil {
 		return "", err
 	}

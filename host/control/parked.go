@@ -15,13 +15,13 @@ type ParkedMessage struct {
 	Sender string
 }
 
-// Parked pages through messages of entities that could not be performed: those of one entity by position,
-// those of a namespace by type, id and position.
+// Parked pages through messages of entities that could not be performed: of one entity by position,
+// of a namespace by type, id and position.
 func (x *Entities) Parked(ctx context.Context, f journal.ParkedFilter) ([]ParkedMessage, error) {
 	if f.Entity.IsZero() {
 		f.Namespace = cmp.Or(f.Namespace, journal.DefaultNamespace)
 	}
-	found, err := x.deps.Entities.Parked().List(ctx, f)
+	found, err := x.deps.Entities.Parked.List(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -38,26 +38,26 @@ func (x *Entities) CountParked(ctx context.Context, namespace, name string) (int
 	if err != nil {
 		return 0, err
 	}
-	found, err := x.deps.Entities.Parked().List(ctx, journal.ParkedFilter{Entity: ref.ID(), Limit: journal.MaxParked})
+	found, err := x.deps.Entities.Parked.List(ctx, journal.ParkedFilter{Entity: ref.ID(), Limit: journal.MaxParked})
 	return len(found), err
 }
 
-// RetryParked has parked messages of an entity performed: those at some positions, or all if there are none. It
+// RetryParked has parked messages of an entity performed: the messages at some positions, or all if there are none. It
 // returns how many, once they are in the inbox.
 func (x *Entities) RetryParked(ctx context.Context, namespace, name string, positions []uint64) (int, error) {
 	ref, err := target.RefOf(cmp.Or(namespace, journal.DefaultNamespace), name)
 	if err != nil {
 		return 0, err
 	}
-	return x.deps.Entities.Parked().Retry(ctx, ref, positions)
+	return x.deps.Entities.Parked.Retry(ctx, ref, positions)
 }
 
-// DropParked gives parked messages of an entity up, for good: those at some positions, or all if there are none. It
-// returns how many.
+// DropParked gives parked messages of an entity up, for good: the messages at some positions, or all if there are none.
+// It returns how many.
 func (x *Entities) DropParked(ctx context.Context, namespace, name string, positions []uint64) (int, error) {
 	ref, err := target.RefOf(cmp.Or(namespace, journal.DefaultNamespace), name)
 	if err != nil {
 		return 0, err
 	}
-	return x.deps.Entities.Parked().Drop(ctx, ref, positions)
+	return x.deps.Entities.Parked.Drop(ctx, ref, positions)
 }

@@ -77,7 +77,7 @@ func (x *Schedules) Describe(
 	return x.deps.Schedules.Describe(ctx, cmp.Or(namespace, journal.DefaultNamespace), name, upcoming)
 }
 
-// List lists up to limit schedules of a namespace by name, those with a name above after.
+// List lists up to limit schedules of a namespace by name, from the first name above after.
 func (x *Schedules) List(ctx context.Context, namespace, after string, limit int) ([]schedule.Description, error) {
 	return x.deps.Schedules.List(ctx, cmp.Or(namespace, journal.DefaultNamespace), after, limit)
 }

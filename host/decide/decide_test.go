@@ -29,7 +29,7 @@ func message() journal.Write {
 	}
 }
 
-// store loses what its script says, try by try.
+// store loses commits as its script says, try by try.
 type store struct {
 	*memory.Store
 	fences []journal.Fence

@@ -79,7 +79,7 @@ func (d *Deployments) Check(
 }
 
 // checkAll checks several executions at a time, and reports on them in their order, so that the first that differs is
-// the same each time. Results wait in a queue for those before them, which is as long as there are workers.
+// the same each time. Results wait in a queue for earlier results, which is as long as there are workers.
 func (d *Deployments) checkAll(
 	ctx context.Context, open []journal.ID, m *catalog.Module, report func(result CheckResult, done, total int) error,
 ) error {

@@ -2,6 +2,6 @@
 // or the settings that they take away, and checks beforehand whether the open executions of a
 // deployment fit another module.
 //
-// host/catalog validates, compiles and keeps modules; this package knows who uses them. Start reading
+// host/catalog validates, compiles and keeps modules; this package knows their users. Start reading
 // at deployments.go.
 package deploy

@@ -264,8 +264,8 @@ func (fx *Effects) deployment(ctx context.Context) (*catalog.Deployment, *abi.Er
 	return d, nil
 }
 
-// Delay is the pause before an invocation is repeated that the store or the host has failed n times. One that has
-// called outside calls again each time, so its pauses grow further.
+// Delay is the pause before an invocation is repeated that the store or the host has failed n times. If it
+// called outside, it calls again each time, so its pauses grow further.
 func Delay(n int, called bool) time.Duration {
 	const first = 50 * time.Millisecond
 	longest := 5 * time.Second

@@ -19,10 +19,10 @@ const maxBeside = 512
 // DoAll makes several calls at the same time, each as [Client.Do] does. The results are in the
 // order of the requests. Their responses together are as large as one response may be: the reply
 // to the guest has no room for more, and neither has the host for a guest that asks for much. See
-// [room] for who is left out.
+// [room] for the responses that are left out.
 //
-// A host that has many calls under way makes fewer of them at the same time, and one at least: what
-// other guests call never keeps a call waiting, and the time of a call begins when it is made.
+// A host that has many calls under way makes fewer of them at the same time, and one at least:
+// calls of other guests never keep a call waiting, and the time of a call begins when it is made.
 func (c *Client) DoAll(ctx context.Context, p *Policy, reqs []abi.HTTPRequest) []abi.HTTPResult {
 	several := &several{
 		beside:  c.beside,

@@ -40,7 +40,7 @@ func TestAllAreUnderWayAtTheSameTime(t *testing.T) {
 	require.Empty(t, b.client.DoAll(t.Context(), b.policy, nil))
 }
 
-// What fits is there, however much others want at the same time: they are answered only when the
+// A response that fits is there, however much others want at the same time: they are answered only when the
 // large one has been given up.
 func TestOneThatIsTooLargeTakesNothingFromTheOthers(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestOneThatIsTooLargeTakesNothingFromTheOthers(t *testing.T) {
 	}
 }
 
-// What other guests call keeps no call waiting: it is made by the activity that asks for it.
+// The calls of other guests keep no call waiting: it is made by the activity that asks for it.
 func TestCallsOfOthersKeepNoneWaiting(t *testing.T) {
 	t.Parallel()
 	var underWay, most atomic.Int64

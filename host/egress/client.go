@@ -47,9 +47,9 @@ type Config struct {
 	MaxResponse int64
 	// MaxTimeout bounds the timeout that a call may name. Defaults to 5 min.
 	MaxTimeout time.Duration
-	// Resolver resolves host names. Defaults to that of the system.
+	// Resolver resolves host names. Defaults to the system's.
 	Resolver Resolver
-	// RootCAs are the authorities that servers are checked against. Defaults to those of the system.
+	// RootCAs are the authorities that servers are checked against. Defaults to the system's.
 	RootCAs *x509.CertPool
 }
 
@@ -102,7 +102,7 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 	return c.do(ctx, p, req, newRoom(c.cfg.MaxResponse, false))
 }
 
-// do makes a call whose response takes what there is room for.
+// do makes a call whose response takes as much as there is room for.
 func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (*abi.HTTPResponse, *abi.Error) {
 	u, to, fault := parseURL(req.URL)
 	if fault != nil {
@@ -237,7 +237,7 @@ func (c *Client) failure(req *http.Request, err error) *abi.Error {
 	return abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", req.Method, place(req.URL), err)
 }
 
-// headersOf lists the headers of a response by name; those of one name keep their order.
+// headersOf lists the headers of a response by name; headers of one name keep their order.
 func headersOf(h http.Header) []abi.Header {
 	names := make([]string, 0, len(h))
 	for name := range h {

@@ -16,7 +16,7 @@ import (
 const addressTimeout = 5 * time.Second
 
 // A dialer connects to granted hosts under one policy. It resolves names itself and hands literal addresses to the
-// system: what was checked is what is dialled.
+// system: it dials the very address that was checked.
 type dialer struct {
 	policy   *Policy
 	resolver Resolver

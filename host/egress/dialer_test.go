@@ -29,8 +29,8 @@ func TestLocalhostGrant(t *testing.T) {
 	require.Zero(t, dns.asked, "what localhost means is not asked of a name server")
 }
 
-// The owner of a granted name can point it at the host's own network at any time. The address that counts is the one
-// that is dialled.
+// The owner of a granted name can point it at the host's own network at any time. The dialled address
+// counts.
 func TestRebindingGainsNothing(t *testing.T) {
 	t.Parallel()
 	dns := &answers{names: map[string][]string{"evil.example.com": {"127.0.0.1", "::ffff:127.0.0.1", "0.0.0.0"}}}

@@ -31,8 +31,8 @@ type nameGrant struct {
 	port     uint16
 }
 
-// A prefixGrant allows addresses: as the host of a URL, and as what a granted name resolves to even if the range is not
-// public.
+// A prefixGrant allows addresses: as the host of a URL, and as the result of resolving a granted name even if the range
+// is not public.
 type prefixGrant struct {
 	prefix netip.Prefix
 	port   uint16
@@ -103,7 +103,7 @@ func (p *Policy) add(grant string) error {
 	return nil
 }
 
-// splitGrant cuts a port off. What it leaves is a name, an address or a range.
+// splitGrant cuts a port off. The rest is a name, an address or a range.
 func splitGrant(grant string) (host string, port uint16, err error) {
 	switch {
 	case grant == "":

@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Bounds on what a guest may send besides the body.
+// Bounds on the parts of a request besides the body.
 const (
 	maxURL         = 8 << 10
 	maxMethod      = 32
@@ -22,7 +22,7 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// refusedHeaders are those that frame the message or belong to one connection. They are the host's to set: a guest that
+// refusedHeaders frame the message or belong to one connection. They are the host's to set: a guest that
 // could set them would smuggle requests past proxies between it and the server.
 var refusedHeaders = map[string]bool{
 	"Connection":        true,
@@ -97,7 +97,7 @@ func portOf(u *url.URL) (uint16, error) {
 	}
 }
 
-// host is the host part of the URL again, made of what was checked.
+// host is the host part of the URL again, made of its checked parts.
 func (t target) host(u *url.URL) string {
 	h := t.name
 	if h == "" {
@@ -121,7 +121,7 @@ func (t target) allowed(p *Policy) bool {
 	return p.allowsAddr(effective(t.addr), t.port)
 }
 
-// newRequest makes the request to send out of what the guest asked for.
+// newRequest makes the HTTP request to send out of the guest's request.
 func newRequest(ctx context.Context, u *url.URL, req abi.HTTPRequest) (*http.Request, *abi.Error) {
 	method := req.Method
 	if method == "" {

@@ -12,12 +12,12 @@ import (
 var errNoRoom = errors.New("there is no room for the response")
 
 // A room is how many bytes the responses of one call of a guest may take together. A response whose
-// length is known takes its room before it is read, one without a length takes room as it comes, and one
-// that fails gives back what it took.
+// length is known takes its room before it is read, one without a length takes room as it comes, and a response
+// that fails gives its room back.
 //
 // A response that finds too little waits while another is being read, which may fail yet. When all
 // that is left waits, the largest of them is left out, and the others go on: so responses are left out only
-// if those that are there are too large together, and never for one that did not come.
+// if the arrived ones are too large together, and never for a response that did not come.
 type room struct {
 	size   int64
 	shared bool // by several: then headers count
@@ -35,10 +35,10 @@ func newRoom(size int64, shared bool) *room {
 	return r
 }
 
-// A share is what one response has of a room. It is used by one goroutine.
+// A share is the part of a room that one response has. It is used by one goroutine.
 type share struct {
 	room  *room
-	spent int64 // of what was taken
+	spent int64 // of the taken room
 
 	taken   int64 // guarded by room.mu, as are the rest
 	wanted  int64 // more, while it waits
@@ -101,7 +101,7 @@ func (s *share) wait(ctx context.Context, n int64) error {
 	return nil
 }
 
-// leaveOut leaves out the largest of those that wait, if none is on its way out.
+// leaveOut leaves out the largest waiting response, if none is on its way out.
 func (r *room) leaveOut() {
 	var largest *share
 	for s := range r.waiting {

@@ -60,7 +60,7 @@ func TestRoomOfOneThatIsThereStaysTaken(t *testing.T) {
 	})
 }
 
-// Of those that all wait, the largest is left out, and no more than is needed.
+// If all wait, the largest is left out, and no more than is needed.
 func TestTheLargestIsLeftOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 // connections.
 const maxTransports = 64
 
-// transports holds one transport a policy. Connections are not shared between policies: one that was opened under a
-// grant of a private range must not serve a deployment without it.
+// transports holds one transport a policy. Connections are not shared between policies: a connection that was opened
+// under a grant of a private range must not serve a deployment without it.
 type transports struct {
 	make func(*Policy) *http.Transport
 

@@ -38,8 +38,9 @@
 // instance, a decoding of the state and a commit. There is no timer that collects.
 //
 // A call whose caller does not wait (a send) has to be durable before it is acknowledged. It is put into the inbox, and
-// joins the queue from there (fetch.go). A call runs behind the messages that were acknowledged before it came: so
-// calls and sends of one sender keep their order, and a flood of sends does not keep a call waiting for ever.
+// joins the queue from there (mailbox/pages.go). A call runs behind the messages that were acknowledged before it came:
+// so calls and sends of one sender keep their order (mailbox/order.go), and a flood of sends does not keep a call
+// waiting for ever.
 //
 // # An operation that crashes
 //
@@ -132,17 +133,22 @@
 //
 // # Where to read
 //
-// This package has the actors, and the requests that reach them: actor.go first, then batches.go (the queue),
-// fetch.go (the inbox), concurrent.go (reads and calls of entities without a state) and locked.go. The tasks of
-// actors are in packages below, which know no actor:
+// A request passes these packages, from the outside to the store. None of them knows the actors:
 //
-//	batch      runs a batch of operations and commits it: batch.go, then run.go
-//	stateless  performs a call of an entity without a state
-//	starts     starts the workflows that operations have asked for
-//	lock       knows the run that has locked an entity, and looks at the rows of locks
-//	parked     has the messages that cannot be performed, for operators
+//	request    checks it, makes it durable if it is to be, hands it to the actor and waits for the outcome
+//	mailbox    gives it its place among the calls and messages of the entity
+//	batch      runs it with others and commits their effects: batch.go, then run.go
+//	stateless  performs it, if the entity has no state
+//	starts     starts the workflows that it has asked for
 //
-// They share call (a pending operation, and its place in the queue), commit (one durable write, also if its answer
-// is lost), snapshot (the state as of a commit), instance (the guest's code at work), target (names and their
-// code), fault (panics of the host) and metrics. The package is beside host/execution: neither imports the other.
+// Beside them, lock knows the run that has locked an entity, and parked has the messages that cannot be performed,
+// for operators. They share call (a pending operation), commit (one durable write, also if its answer is lost),
+// snapshot (the state as of a commit), instance (the guest's code at work), target (names and their code), fault
+// (panics of the host) and metrics.
+//
+// This package has the actors (entity.go, actor.go), each of which takes calls out of its mailbox and begins tasks:
+// batches.go (the queue), fetch.go (the inbox), concurrent.go (reads and calls of entities without a state),
+// locked.go and starts.go. The tasks are performed by workers, which all actors share (workers.go). [Entities] has
+// the actors and the rooms around them (entities.go), and tells entities of messages that they have missed
+// (recover.go). The package is beside host/execution: neither imports the other.
 package entity

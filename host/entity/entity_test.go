@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
@@ -17,13 +18,13 @@ func TestOperationsChangeTheState(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5))))
-		require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 2))))
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("b", 1))))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), add("a", 5))))
+		require.EqualValues(t, 7, f.value(f.x.Caller.Call(t.Context(), add("a", 2))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), add("b", 1))))
 		n, there := f.stored("a")
 		require.True(t, there)
 		require.EqualValues(t, 7, n)
-		require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+		require.EqualValues(t, 7, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 		require.Equal(t, []string{"add", "add", "add", "get"}, f.invocations)
 	})
 }
@@ -64,7 +65,7 @@ func TestOperationThatFails(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		o, err := f.x.Call(t.Context(), operation("a", "fail"))
+		o, err := f.x.Caller.Call(t.Context(), operation("a", "fail"))
 		require.NoError(t, err)
 		require.Equal(t, abi.CodeOperationFailed, o.Error.Code)
 		require.Equal(t, "no", o.Error.Message)
@@ -86,7 +87,7 @@ func TestOperationsThatNeverEndAreRunTwice(t *testing.T) {
 		var others, endless []<-chan result
 		for i := range 40 {
 			if i == 7 || i == 22 {
-				endless = append(endless, f.goCall(t.Context(), operation("a", "spin").by(origin(byte(i)))))
+				endless = append(endless, f.goCall(t.Context(), by(operation("a", "spin"), origin(byte(i)))))
 			} else {
 				others = append(others, f.goCall(t.Context(), add("a", 1)))
 			}
@@ -124,11 +125,11 @@ func TestOperationThatNeverEndsKeepsFewWaiting(t *testing.T) {
 			first := f.goCall(t.Context(), add("a", 1))
 			<-f.began
 			var calls []<-chan result
-			for i, req := range []CallRequest{add("a", 2), operation("a", "spin"), add("a", 4)} {
-				calls = append(calls, f.goCall(t.Context(), req.by(origin(byte(i+1)))))
+			for i, req := range []call.Request{add("a", 2), operation("a", "spin"), add("a", 4)} {
+				calls = append(calls, f.goCall(t.Context(), by(req, origin(byte(i+1)))))
 				synctest.Wait()
 			}
-			require.NoError(t, f.x.Send(t.Context(), add("a", 8)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 8)))
 			synctest.Wait()
 			f.mu.Lock()
 			f.heldOnly = "spin"
@@ -169,7 +170,7 @@ func TestOperationThatCrashesFailsAlone(t *testing.T) {
 			var others, bad []<-chan result
 			for i := range 10 {
 				if i == 3 || i == 8 {
-					bad = append(bad, f.goCall(t.Context(), operation("a", poison).by(origin(byte(i)))))
+					bad = append(bad, f.goCall(t.Context(), by(operation("a", poison), origin(byte(i)))))
 				} else {
 					others = append(others, f.goCall(t.Context(), add("a", 1)))
 				}
@@ -190,7 +191,7 @@ func TestOperationThatCrashesFailsAlone(t *testing.T) {
 			n, _ := f.stored("a")
 			require.EqualValues(t, 9, n)
 			require.Len(t, f.commits.taken(), 2, "one for the first, one for the ten")
-			o, err := f.x.Call(t.Context(), operation("a", poison).by(origin(3)))
+			o, err := f.x.Caller.Call(t.Context(), by(operation("a", poison), origin(3)))
 			require.NoError(t, err)
 			require.Error(t, o.Error, "the receipt has the error")
 			f.mu.Lock()
@@ -205,22 +206,22 @@ func TestOperationThatDestroys(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 5)))
-		_, err := f.x.Call(t.Context(), operation("a", "destroy"))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 5)))
+		_, err := f.x.Caller.Call(t.Context(), operation("a", "destroy"))
 		require.NoError(t, err)
 		_, there := f.stored("a")
 		require.False(t, there)
-		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), add("a", 2))))
+		require.EqualValues(t, 2, f.value(f.x.Caller.Call(t.Context(), add("a", 2))))
 
-		require.NoError(t, f.x.Destroy(t.Context(), refTo("a"), origin(1)))
+		require.NoError(t, f.x.Caller.Destroy(t.Context(), refTo("a"), origin(1)))
 		_, there = f.stored("a")
 		require.False(t, there)
-		require.NoError(t, f.x.Destroy(t.Context(), refTo("a"), origin(1)), "the same request")
-		err = f.x.Destroy(t.Context(), refTo("a"), origin(2))
+		require.NoError(t, f.x.Caller.Destroy(t.Context(), refTo("a"), origin(1)), "the same request")
+		err = f.x.Caller.Destroy(t.Context(), refTo("a"), origin(2))
 		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-		_, err = f.x.State(t.Context(), refTo("a"))
+		_, err = f.x.Rows.State(t.Context(), refTo("a"))
 		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 	})
 }
 
@@ -233,26 +234,30 @@ func TestWhatIsRefused(t *testing.T) {
 		}
 		f.types["Counter"].Operations[0].Input = &abi.Schema{Type: abi.TypeInt}
 		for name, c := range map[string]struct {
-			request CallRequest
+			request call.Request
 			code    abi.Code
 		}{
 			"unknown type": {
-				CallRequest{Entity: target.Ref{Namespace: "default", Type: "bank/Nothing", Key: "a"}, Operation: "add"},
+				call.Request{
+					Entity: target.Ref{Namespace: "default", Type: "bank/Nothing", Key: "a"}, Operation: "add",
+				},
 				abi.CodeUnknownEntity,
 			},
 			"unknown operation": {operation("a", "subtract"), abi.CodeUnknownOperation},
 			"wrong input": {
-				CallRequest{Entity: refTo("a"), Operation: "add", Input: abi.MustMarshal("one")},
+				call.Request{Entity: refTo("a"), Operation: "add", Input: abi.MustMarshal("one")},
 				abi.CodeOperationInput,
 			},
 			"no host": {
-				CallRequest{Entity: target.Ref{Namespace: "default", Type: "bank/Elsewhere", Key: "a"}, Operation: "x"},
+				call.Request{
+					Entity: target.Ref{Namespace: "default", Type: "bank/Elsewhere", Key: "a"}, Operation: "x",
+				},
 				abi.CodeNoShardGroup,
 			},
 		} {
-			_, err := f.x.Call(t.Context(), c.request)
+			_, err := f.x.Caller.Call(t.Context(), c.request)
 			require.Equal(t, c.code, abi.CodeOf(err), name)
-			require.Equal(t, c.code, abi.CodeOf(f.x.Send(t.Context(), c.request)), name)
+			require.Equal(t, c.code, abi.CodeOf(f.x.Sender.Send(t.Context(), c.request)), name)
 		}
 		require.Zero(t, f.x.Count())
 		require.Empty(t, f.commits.taken())
@@ -273,16 +278,16 @@ func TestNewerState(t *testing.T) {
 			f.types["Counter"] = e
 		}
 		version(2)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		version(1)
-		for _, req := range []CallRequest{add("a", 1), operation("a", "get")} {
-			_, err := f.x.Call(t.Context(), req)
+		for _, req := range []call.Request{add("a", 1), operation("a", "get")} {
+			_, err := f.x.Caller.Call(t.Context(), req)
 			require.Equal(t, abi.CodeStateVersion, abi.CodeOf(err))
 		}
-		require.NoError(t, f.x.Send(t.Context(), add("a", 1)), "it waits for the newer code")
+		require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)), "it waits for the newer code")
 		version(3)
-		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1))))
-		row, err := f.x.State(t.Context(), refTo("a"))
+		require.EqualValues(t, 3, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
+		row, err := f.x.Rows.State(t.Context(), refTo("a"))
 		require.NoError(t, err)
 		require.EqualValues(t, 3, row.Version)
 	})
@@ -293,16 +298,16 @@ func TestHostFault(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		f.panicAt = "entity.before-commit"
-		_, err := f.x.Call(t.Context(), add("a", 1))
+		_, err := f.x.Caller.Call(t.Context(), add("a", 1))
 		require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
-		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.EqualValues(t, 2, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 		f.panicAt = "entity.after-commit"
-		_, err = f.x.Call(t.Context(), add("a", 1).by(origin(1)))
+		_, err = f.x.Caller.Call(t.Context(), by(add("a", 1), origin(1)))
 		require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
-		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1).by(origin(1)))), "it took effect")
-		require.EqualValues(t, 4, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.EqualValues(t, 3, f.value(f.x.Caller.Call(t.Context(), by(add("a", 1), origin(1)))), "it took effect")
+		require.EqualValues(t, 4, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 	})
 }
 
@@ -311,12 +316,12 @@ func TestHostFaultInTheActor(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		reply := make(chan bool, 1)
 		f.x.actors.Post(refTo("a").ID(), withdrawal{reply: reply}) // of no call: it panics
 		require.True(t, <-reply)
-		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 2))))
-		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+		require.EqualValues(t, 3, f.value(f.x.Caller.Call(t.Context(), add("a", 2))))
+		require.EqualValues(t, 3, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 	})
 }
 
@@ -325,13 +330,17 @@ func TestList(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
 		for _, key := range []string{"b", "a", "c"} {
-			f.value(f.x.Call(t.Context(), add(key, 1)))
+			f.value(f.x.Caller.Call(t.Context(), add(key, 1)))
 		}
-		found, err := f.x.List(t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/Counter", Limit: 2})
+		found, err := f.x.Rows.List(
+			t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/Counter", Limit: 2},
+		)
 		require.NoError(t, err)
 		require.Len(t, found, 2)
 		require.Equal(t, "a", found[0].Key)
-		found, err = f.x.List(t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/", After: &found[1]})
+		found, err = f.x.Rows.List(
+			t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/", After: &found[1]},
+		)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.Equal(t, "c", found[0].Key)

@@ -45,9 +45,9 @@ func (m *exclusion) now() *Entities {
 }
 
 // call calls until there is an answer.
-func (m *exclusion) call(req CallRequest) int64 {
+func (m *exclusion) call(req call.Request) int64 {
 	for {
-		o, err := m.now().Call(context.Background(), req)
+		o, err := m.now().Caller.Call(context.Background(), req)
 		if err != nil {
 			if abi.CodeOf(err) == abi.CodeNotLocked {
 				m.isBroken("a call in a section was refused: " + err.Error())
@@ -105,9 +105,9 @@ func (m *exclusion) lockAll(w *workflow, keys []string, givesUp bool) bool {
 		if givesUp && key == keys[len(keys)-1] {
 			cancel()
 		}
-		err := m.now().Lock(ctx, w.step, call.Patience{}, refTo(key))
+		err := m.now().Caller.Lock(ctx, w.step, call.Patience{}, refTo(key))
 		for err != nil && ctx.Err() == nil {
-			err = m.now().Lock(ctx, w.step, call.Patience{}, refTo(key))
+			err = m.now().Caller.Lock(ctx, w.step, call.Patience{}, refTo(key))
 		}
 		cancel()
 		if err != nil {
@@ -174,7 +174,7 @@ func checkExclusion(t *testing.T, kind string, runs, clients int, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 100+uint64(i)))
 		all.Go(func() {
 			for n := range 10 {
-				m.call(add(accounts()[random.IntN(4)], 1).by(journal.Origin{byte(i + 1), byte(n), 9}))
+				m.call(by(add(accounts()[random.IntN(4)], 1), journal.Origin{byte(i + 1), byte(n), 9}))
 				m.mu.Lock()
 				m.clients++
 				m.mu.Unlock()

@@ -18,6 +18,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/instance"
 	"github.com/cruster/cruster/host/entity/snapshot"
 	"github.com/cruster/cruster/host/entity/target"
@@ -218,6 +219,9 @@ func (f *fixture) crashAt(point string, died chan struct{}) {
 	defer f.mu.Unlock()
 	f.dieAt, f.died = point, died
 }
+
+// readFrom has the host read inboxes from another store.
+func (f *fixture) readFrom(store Store) { f.x.workers.inboxes.Store, f.x.recovery.store = store, store }
 
 // settle waits until nothing is at work.
 func (f *fixture) settle() {
@@ -479,15 +483,16 @@ func refTo(key string) target.Ref {
 
 func origin(n byte) journal.Origin { return journal.Origin{n, 1} }
 
-func add(key string, n int64) CallRequest {
-	return CallRequest{Entity: refTo(key), Operation: "add", Input: abi.MustMarshal(n)}
+func add(key string, n int64) call.Request {
+	return call.Request{Entity: refTo(key), Operation: "add", Input: abi.MustMarshal(n)}
 }
 
-func operation(key, name string) CallRequest {
-	return CallRequest{Entity: refTo(key), Operation: name, Input: abi.Nil}
+func operation(key, name string) call.Request {
+	return call.Request{Entity: refTo(key), Operation: name, Input: abi.Nil}
 }
 
-func (r CallRequest) by(o journal.Origin) CallRequest {
+// by is a request with an origin.
+func by(r call.Request, o journal.Origin) call.Request {
 	r.Origin = o
 	return r
 }
@@ -524,10 +529,10 @@ type result struct {
 }
 
 // goCall calls in the background.
-func (f *fixture) goCall(ctx context.Context, req CallRequest) <-chan result {
+func (f *fixture) goCall(ctx context.Context, req call.Request) <-chan result {
 	done := make(chan result, 1)
 	go func() {
-		o, err := f.x.Call(ctx, req)
+		o, err := f.x.Caller.Call(ctx, req)
 		done <- result{o, err}
 	}()
 	return done
@@ -538,7 +543,7 @@ func (f *fixture) goCall(ctx context.Context, req CallRequest) <-chan result {
 func (f *fixture) waits(key string) int {
 	waiting := -1
 	f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
-		waiting = e.waiting
+		waiting, _ = e.mailbox.Size()
 		return nil, false
 	})
 	return waiting

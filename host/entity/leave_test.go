@@ -27,7 +27,7 @@ func (f *fixture) newLeaver(key string) *leaves {
 func (l *leaves) patience() call.Patience { return call.Patience{ReplyTo: l.step.Run, Left: l.left} }
 
 // calls is a call that it makes outside of a section.
-func (l *leaves) calls(req CallRequest) CallRequest {
+func (l *leaves) calls(req call.Request) call.Request {
 	req = l.asks(req)
 	req.Section, req.Patience = journal.StepID{}, l.patience()
 	return req
@@ -80,26 +80,26 @@ func TestWorkflowsLeaveWhileTheyWait(t *testing.T) {
 		ctx := context.Background()
 		holder, v, locker := f.newWorkflow("holder"), f.newLeaver("v"), f.newLeaver("locker")
 		holder.lock("a")
-		require.EqualValues(t, 1, f.value(f.x.Call(ctx, holder.asks(add("a", 1)))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, holder.asks(add("a", 1)))))
 		added, reading := v.calls(add("a", 10)), v.calls(operation("a", "get"))
-		call, read := f.goCall(ctx, added), f.goCall(ctx, reading)
+		called, read := f.goCall(ctx, added), f.goCall(ctx, reading)
 		locked := make(chan error, 1)
-		go func() { locked <- f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")) }()
+		go func() { locked <- f.x.Caller.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")) }()
 		f.queuedCalls("a", 3)
 		close(v.left)
 		close(locker.left)
-		require.ErrorIs(t, (<-call).err, ErrLeft)
-		require.ErrorIs(t, (<-read).err, ErrLeft)
-		require.ErrorIs(t, <-locked, ErrLeft)
+		require.ErrorIs(t, (<-called).err, call.ErrLeft)
+		require.ErrorIs(t, (<-read).err, call.ErrLeft)
+		require.ErrorIs(t, <-locked, call.ErrLeft)
 		require.Equal(t, 3, f.mail("a"))
 		again := f.goCall(ctx, added)
-		require.ErrorIs(t, (<-again).err, ErrLeft, "it is there already")
-		require.ErrorIs(t, f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), ErrLeft)
+		require.ErrorIs(t, (<-again).err, call.ErrLeft, "it is there already")
+		require.ErrorIs(t, f.x.Caller.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), call.ErrLeft)
 		require.Equal(t, 3, f.mail("a"))
 		require.Empty(t, v.answers())
 
 		f.crash()
-		require.EqualValues(t, 2, f.value(f.x.Call(ctx, holder.asks(add("a", 1)))), "the section goes on")
+		require.EqualValues(t, 2, f.value(f.x.Caller.Call(ctx, holder.asks(add("a", 1)))), "the section goes on")
 		holder.end()
 		locker.awaitAnswer(locker.step.Step)
 		row, err := f.store.Lock(ctx, refTo("a").ID())
@@ -107,12 +107,13 @@ func TestWorkflowsLeaveWhileTheyWait(t *testing.T) {
 		require.Equal(t, locker.step, row.Holder)
 		locker.left = make(chan struct{})
 		require.NoError(
-			t, f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), "it goes on to lock the next one",
+			t, f.x.Caller.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")),
+			"it goes on to lock the next one",
 		)
 		locker.end()
 		require.EqualValues(t, 12, f.value(v.awaitAnswer(added.From.Step), nil))
 		require.Contains(t, []int64{2, 12}, f.value(v.awaitAnswer(reading.From.Step), nil))
-		require.EqualValues(t, 12, f.value(f.x.Call(ctx, added)), "the receipt answers it")
+		require.EqualValues(t, 12, f.value(f.x.Caller.Call(ctx, added)), "the receipt answers it")
 		require.Zero(t, f.mail("a"))
 		n, _ := f.stored("a")
 		require.EqualValues(t, 12, n)
@@ -134,7 +135,7 @@ func TestWhatIsAtWorkIsWaitedFor(t *testing.T) {
 		f.queuedCalls("a", 1)
 		close(v.left)
 		close(w.left)
-		require.ErrorIs(t, (<-second).err, ErrLeft)
+		require.ErrorIs(t, (<-second).err, call.ErrLeft)
 		require.Equal(t, 1, f.mail("a"))
 		require.Empty(t, first)
 		f.release()
@@ -156,7 +157,7 @@ func TestCallsOfASectionStay(t *testing.T) {
 		req := v.asks(add("a", 1))
 		req.Patience = v.patience()
 		close(v.left)
-		require.EqualValues(t, 1, f.value(f.x.Call(ctx, req)))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, req)))
 		require.Empty(t, v.answers())
 		require.Zero(t, f.mail("a"))
 	})
@@ -183,8 +184,8 @@ func TestAnswersAreSentOnce(t *testing.T) {
 				close(locker.left)
 				leave := func() *sync.WaitGroup { // as a run does that was loaded anew
 					x, asked := f.x, &sync.WaitGroup{}
-					asked.Go(func() { _, _ = x.Call(ctx, req) })
-					asked.Go(func() { _ = x.Lock(ctx, locker.step, locker.patience(), refTo("a")) })
+					asked.Go(func() { _, _ = x.Caller.Call(ctx, req) })
+					asked.Go(func() { _ = x.Caller.Lock(ctx, locker.step, locker.patience(), refTo("a")) })
 					return asked
 				}
 				died := make(chan struct{})
@@ -238,17 +239,17 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		require.Eventually(t, func() bool {
 			waiting := 0
 			f.x.actors.WhileParked(persisted.Entity.ID(), func(e *entity) (message, bool) {
-				waiting = len(e.concurrent)
+				waiting = len(e.mailbox.Concurrent())
 				return nil, false
 			})
 			return waiting == 2
 		}, testTimeout, testTick)
 		close(v.left)
 		close(w.left)
-		require.ErrorIs(t, (<-second).err, ErrLeft)
-		require.ErrorIs(t, (<-third).err, ErrLeft)
+		require.ErrorIs(t, (<-second).err, call.ErrLeft)
+		require.ErrorIs(t, (<-third).err, call.ErrLeft)
 		again := f.goCall(ctx, persisted)
-		require.ErrorIs(t, (<-again).err, ErrLeft)
+		require.ErrorIs(t, (<-again).err, call.ErrLeft)
 		close(gate)
 		got := <-first
 		require.EqualValues(t, 1, f.value(got.outcome, got.err))
@@ -256,7 +257,7 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		require.ElementsMatch(t, []int64{2, 3}, sums)
 		require.Empty(t, v.answers())
 		require.Zero(t, f.inbox())
-		require.Equal(t, sums[0], f.value(f.x.Call(ctx, persisted)), "the receipt answers it")
+		require.Equal(t, sums[0], f.value(f.x.Caller.Call(ctx, persisted)), "the receipt answers it")
 		total, _ := l.counts()
 		require.Equal(t, 3, total)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -56,18 +57,18 @@ func TestLinearizable(t *testing.T) {
 		var clock atomic.Int64
 		var mu sync.Mutex
 		var events []event
-		perform := func(req CallRequest) (abi.Outcome, error) {
+		perform := func(req call.Request) (abi.Outcome, error) {
 			host.RLock()
 			x := f.x
 			host.RUnlock()
-			return x.Call(context.Background(), req)
+			return x.Caller.Call(context.Background(), req)
 		}
 		var all sync.WaitGroup
 		for client := range clients {
 			random := rand.New(rand.NewPCG(1, uint64(client)))
 			all.Go(func() {
 				for i := range each {
-					req := add("a", 1).by(journal.Origin{byte(client + 1), byte(i)})
+					req := by(add("a", 1), journal.Origin{byte(client + 1), byte(i)})
 					if random.IntN(3) == 0 {
 						req = operation("a", "get")
 					}

@@ -75,7 +75,7 @@ func (w *workflow) end() {
 func (w *workflow) lock(keys ...string) {
 	w.f.t.Helper()
 	for _, key := range keys {
-		require.NoError(w.f.t, w.f.x.Lock(context.Background(), w.step, call.Patience{}, refTo(key)))
+		require.NoError(w.f.t, w.f.x.Caller.Lock(context.Background(), w.step, call.Patience{}, refTo(key)))
 	}
 }
 
@@ -83,12 +83,12 @@ func (w *workflow) lock(keys ...string) {
 func (w *workflow) goLock(ctx context.Context, key string) <-chan error {
 	done := make(chan error, 1)
 	x := w.f.x
-	go func() { done <- x.Lock(ctx, w.step, call.Patience{}, refTo(key)) }()
+	go func() { done <- x.Caller.Lock(ctx, w.step, call.Patience{}, refTo(key)) }()
 	return done
 }
 
 // asks is a call that the run makes in its section.
-func (w *workflow) asks(req CallRequest) CallRequest {
+func (w *workflow) asks(req call.Request) call.Request {
 	w.ops++
 	req.From = journal.Caller{ID: w.step.ID, Run: w.step.Run, Step: journal.StepID{w.step.Step[0], w.ops}}
 	req.Origin, req.Section = journal.OriginOf(req.From.Run, req.From.Step), w.step.Step

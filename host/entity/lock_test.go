@@ -25,19 +25,19 @@ func TestLocked(t *testing.T) {
 		f := newFixture(t, kind)
 		ctx := context.Background()
 		w := f.newWorkflow("w")
-		require.EqualValues(t, 1, f.value(f.x.Call(ctx, add("a", 1))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, add("a", 1))))
 		w.lock("a")
 		w.lock("a") // once more: it has it
 		other, read := f.goCall(ctx, add("a", 10)), f.goCall(ctx, operation("a", "get"))
 		destroyed := make(chan error, 1)
-		go func() { destroyed <- f.x.Destroy(ctx, refTo("a"), journal.Origin{}) }()
+		go func() { destroyed <- f.x.Caller.Destroy(ctx, refTo("a"), journal.Origin{}) }()
 		f.queuedCalls("a", 3)
-		require.EqualValues(t, 2, f.value(f.x.Call(ctx, w.asks(add("a", 1)))))
-		require.EqualValues(t, 2, f.value(f.x.Call(ctx, w.asks(operation("a", "get")))))
-		waiters, total, err := f.x.Waiters(ctx, refTo("a").ID())
+		require.EqualValues(t, 2, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 1)))))
+		require.EqualValues(t, 2, f.value(f.x.Caller.Call(ctx, w.asks(operation("a", "get")))))
+		waiters, err := f.x.Waiters(ctx, refTo("a").ID())
 		require.NoError(t, err)
-		require.Len(t, waiters, 3)
-		require.Equal(t, 3, total)
+		require.Len(t, waiters.First, 3)
+		require.Equal(t, 3, waiters.Total)
 		w.end()
 		got := <-other
 		require.Contains(t, []int64{12, 10}, f.value(got.outcome, got.err)) // the destruction may come first
@@ -62,27 +62,27 @@ func TestCallsOutsideTheSection(t *testing.T) {
 		w.lock("a")
 		v.lock("b")
 		mailer := target.Ref{Namespace: "default", Type: "bank/Mailer", Key: "m"}
-		mail, persist := CallRequest{Entity: mailer, Operation: "mail", Input: abi.Nil}, CallRequest{
+		mail, persist := call.Request{Entity: mailer, Operation: "mail", Input: abi.Nil}, call.Request{
 			Entity: mailer, Operation: "persist", Input: abi.Nil,
 		}
-		for _, req := range []CallRequest{
+		for _, req := range []call.Request{
 			add("b", 1), operation("b", "get"), add("c", 1), operation("c", "get"), mail, persist,
 		} {
-			_, err := f.x.Call(ctx, w.asks(req))
+			_, err := f.x.Caller.Call(ctx, w.asks(req))
 			require.Equal(t, abi.CodeNotLocked, abi.CodeOf(err), "%s %s", req.Entity, req.Operation)
 		}
-		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
-		require.NoError(t, f.x.Send(ctx, w.asks(add("c", 1))))
-		require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, w.step, call.Patience{}, mail.Entity)))
+		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Sender.Send(ctx, w.asks(add("a", 1)))))
+		require.NoError(t, f.x.Sender.Send(ctx, w.asks(add("c", 1))))
+		require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Caller.Lock(ctx, w.step, call.Patience{}, mail.Entity)))
 		require.Equal(
 			t, abi.CodeUnknownEntity,
-			abi.CodeOf(f.x.Lock(ctx, w.step, call.Patience{}, target.Ref{
+			abi.CodeOf(f.x.Caller.Lock(ctx, w.step, call.Patience{}, target.Ref{
 				Namespace: "default", Type: "bank/Unknown", Key: "m",
 			})),
 		)
 		v.endUnheard()
 		require.Equal(
-			t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, v.step, call.Patience{}, refTo("c"))),
+			t, abi.CodeNotLocked, abi.CodeOf(f.x.Caller.Lock(ctx, v.step, call.Patience{}, refTo("c"))),
 			"a run that is in no section locks nothing",
 		)
 	})
@@ -100,7 +100,7 @@ func TestLockComesInOrder(t *testing.T) {
 		<-f.began
 		second := f.goCall(ctx, add("a", 2))
 		f.queuedCalls("a", 1)
-		require.NoError(t, f.x.Send(ctx, add("a", 4)))
+		require.NoError(t, f.x.Sender.Send(ctx, add("a", 4)))
 		locked := w.goLock(ctx, "a")
 		f.queuedCalls("a", 2)
 		third := f.goCall(ctx, add("a", 8))
@@ -111,7 +111,7 @@ func TestLockComesInOrder(t *testing.T) {
 		require.EqualValues(t, 7, n)
 		<-first
 		<-second
-		require.EqualValues(t, 7, f.value(f.x.Call(ctx, w.asks(add("a", 0)))))
+		require.EqualValues(t, 7, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 0)))))
 		w.end()
 		got := <-third
 		require.EqualValues(t, 15, f.value(got.outcome, got.err))
@@ -166,7 +166,7 @@ func TestLockOutlivesNoRun(t *testing.T) {
 				synctest.Wait()
 				require.Len(t, locked, 1)
 				require.NoError(t, <-locked)
-				_, err := f.x.Call(context.Background(), w.asks(add("a", 1)))
+				_, err := f.x.Caller.Call(context.Background(), w.asks(add("a", 1)))
 				require.Equal(t, abi.CodeNotLocked, abi.CodeOf(err))
 			})
 		}
@@ -205,8 +205,8 @@ func TestHeldEntityComesBack(t *testing.T) {
 		f.crash()
 		other := f.goCall(ctx, add("a", 1))
 		f.queuedCalls("a", 1)
-		require.NoError(t, f.x.Lock(ctx, w.step, call.Patience{}, refTo("a")), "it has it still")
-		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
+		require.NoError(t, f.x.Caller.Lock(ctx, w.step, call.Patience{}, refTo("a")), "it has it still")
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 5)))))
 		f.settle()
 		require.Empty(t, other)
 		w.end()
@@ -216,7 +216,9 @@ func TestHeldEntityComesBack(t *testing.T) {
 		w.lock("a")
 		w.endUnheard()
 		f.crash()
-		require.EqualValues(t, 7, f.value(f.x.Call(ctx, add("a", 1))), "a section that was over when the host began")
+		require.EqualValues(
+			t, 7, f.value(f.x.Caller.Call(ctx, add("a", 1))), "a section that was over when the host began",
+		)
 	})
 }
 
@@ -231,14 +233,14 @@ func TestMailboxOfAHeldEntity(t *testing.T) {
 		w.lock("a")
 		first, second := f.goCall(ctx, add("a", 1)), f.goCall(ctx, add("a", 1))
 		f.queuedCalls("a", 2)
-		_, err := f.x.Call(ctx, add("a", 1))
+		_, err := f.x.Caller.Call(ctx, add("a", 1))
 		require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
-		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
-		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(operation("a", "get")))))
-		for range maxFetched + 2 { // nor do messages stand in its way
-			require.NoError(t, f.x.Send(ctx, add("a", 1)))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 5)))))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(ctx, w.asks(operation("a", "get")))))
+		for range call.MaxBatch/2 + 2 { // nor do messages stand in its way
+			require.NoError(t, f.x.Sender.Send(ctx, add("a", 1)))
 		}
-		require.EqualValues(t, 6, f.value(f.x.Call(ctx, w.asks(add("a", 1)))))
+		require.EqualValues(t, 6, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 1)))))
 		w.end()
 		<-first
 		<-second
@@ -259,8 +261,8 @@ func TestWithdrawnLock(t *testing.T) {
 		require.Error(t, <-locked)
 		f.queuedCalls("a", 0)
 		w.end()
-		require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), add("a", 1))))
-		require.Zero(t, f.x.holders.Len())
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(context.Background(), add("a", 1))))
+		require.Zero(t, f.x.workers.holders.Len())
 	})
 }
 
@@ -277,8 +279,8 @@ func TestLockOfARunThatEndsMeanwhile(t *testing.T) {
 		f.x.Unlocked(w.step)
 		f.commits.release()
 		require.NoError(t, <-locked)
-		require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), add("a", 1))))
-		require.Zero(t, f.x.holders.Len())
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(context.Background(), add("a", 1))))
+		require.Zero(t, f.x.workers.holders.Len())
 	})
 }
 
@@ -290,22 +292,22 @@ func TestOperatorUnlocks(t *testing.T) {
 		f := newFixture(t, kind)
 		ctx := context.Background()
 		w := f.newWorkflow("w")
-		none, err := f.x.Unlock(ctx, refTo("a"))
+		none, err := f.x.Caller.Unlock(ctx, refTo("a"))
 		require.NoError(t, err)
 		require.Nil(t, none)
 		w.lock("a")
 		req := w.asks(add("a", 1))
-		require.EqualValues(t, 1, f.value(f.x.Call(ctx, req)))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, req)))
 		other := f.goCall(ctx, add("a", 10))
 		f.queuedCalls("a", 1)
-		holder, err := f.x.Unlock(ctx, refTo("a"))
+		holder, err := f.x.Caller.Unlock(ctx, refTo("a"))
 		require.NoError(t, err)
 		require.Equal(t, w.step, holder.Holder)
 		got := <-other
 		require.EqualValues(t, 11, f.value(got.outcome, got.err))
 		for range 2 {
-			require.EqualValues(t, 1, f.value(f.x.Call(ctx, req)), "it was performed before")
-			_, err = f.x.Call(ctx, w.asks(add("a", 1)))
+			require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, req)), "it was performed before")
+			_, err = f.x.Caller.Call(ctx, w.asks(add("a", 1)))
 			require.Equal(t, abi.CodeNotLocked, abi.CodeOf(err))
 			f.crash()
 		}
@@ -332,13 +334,13 @@ func TestCrashWhileLocking(t *testing.T) {
 					f.crash()
 					if !goesOn {
 						w.update(journal.Update{State: journal.Failed, FinishedAt: 1})
-						require.EqualValues(t, 1, f.value(f.x.Call(ctx, add("a", 1))))
+						require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, add("a", 1))))
 						return
 					}
 					w.lock("a")
 					other := f.goCall(ctx, add("a", 1))
 					f.queuedCalls("a", 1)
-					require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
+					require.EqualValues(t, 5, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 5)))))
 					w.end()
 					<-other
 				})
@@ -359,14 +361,14 @@ func TestLockWhoseAnswerIsLost(t *testing.T) {
 				w := f.newWorkflow("w")
 				if mishap == "panic" {
 					f.panicAt = faultpoint.LockAfterCommit
-					require.Error(t, f.x.Lock(ctx, w.step, call.Patience{}, refTo("a")))
+					require.Error(t, f.x.Caller.Lock(ctx, w.step, call.Patience{}, refTo("a")))
 				} else {
 					f.commits.script(mishap)
 				}
 				w.lock("a")
 				other := f.goCall(ctx, add("a", 1))
 				f.queuedCalls("a", 1)
-				require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
+				require.EqualValues(t, 5, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 5)))))
 				w.end()
 				<-other
 			})
@@ -384,11 +386,11 @@ func TestHeldEntityStopsNoOther(t *testing.T) {
 		w.lock("a")
 		var waiting sync.WaitGroup
 		for range call.DefaultMailbox {
-			waiting.Go(func() { _, _ = f.x.Call(ctx, add("a", 1)) })
+			waiting.Go(func() { _, _ = f.x.Caller.Call(ctx, add("a", 1)) })
 		}
 		f.queuedCalls("a", call.DefaultMailbox)
 		for n := range int64(100) {
-			require.Equal(t, n+1, f.value(f.x.Call(ctx, add("b", 1))))
+			require.Equal(t, n+1, f.value(f.x.Caller.Call(ctx, add("b", 1))))
 		}
 		w.end()
 		waiting.Wait()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -25,15 +26,15 @@ func TestMailboxFull(t *testing.T) {
 			calls = append(calls, f.goCall(t.Context(), add("a", 1)))
 			f.queuedCalls("a", i+1)
 		}
-		_, err := f.x.Call(t.Context(), add("a", 1))
+		_, err := f.x.Caller.Call(t.Context(), add("a", 1))
 		require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
-		require.NoError(t, f.x.Send(t.Context(), add("a", 1)), "a message waits in the inbox")
+		require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)), "a message waits in the inbox")
 		f.release()
 		for _, call := range calls {
 			r := <-call
 			require.NoError(t, r.err)
 		}
-		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 	})
 }
 
@@ -54,7 +55,7 @@ func TestInboxFull(t *testing.T) {
 				Value: value,
 			})
 		}
-		err := f.x.Send(t.Context(), add("a", 1))
+		err := f.x.Sender.Send(t.Context(), add("a", 1))
 		require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
 		f.release()
 		<-first
@@ -68,10 +69,10 @@ func TestDeadline(t *testing.T) {
 		f := newFixture(t, kind)
 		f.hold()
 		atWork, stopAtWork := context.WithCancel(t.Context())
-		first := f.goCall(atWork, add("a", 1).by(origin(1)))
+		first := f.goCall(atWork, by(add("a", 1), origin(1)))
 		<-f.began
 		waits, stopWaiting := context.WithCancel(t.Context())
-		second := f.goCall(waits, add("a", 10).by(origin(2)))
+		second := f.goCall(waits, by(add("a", 10), origin(2)))
 		f.queuedCalls("a", 1)
 		stopWaiting()
 		r := <-second
@@ -82,12 +83,12 @@ func TestDeadline(t *testing.T) {
 		r = <-first
 		require.Equal(t, abi.CodeDeadline, abi.CodeOf(r.err))
 		require.ErrorContains(t, r.err, "was accepted")
-		_, err := f.x.Call(waits, add("a", 100))
+		_, err := f.x.Caller.Call(waits, add("a", 100))
 		require.ErrorContains(t, err, "not accepted")
-		require.ErrorContains(t, f.x.Send(waits, add("a", 100)), "not accepted")
+		require.ErrorContains(t, f.x.Sender.Send(waits, add("a", 100)), "not accepted")
 		f.release()
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("a", 1).by(origin(1)))))
-		require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), add("a", 10).by(origin(2)))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), by(add("a", 1), origin(1)))))
+		require.EqualValues(t, 11, f.value(f.x.Caller.Call(t.Context(), by(add("a", 10), origin(2)))))
 	})
 }
 
@@ -100,9 +101,9 @@ func TestDeadlineOfOneOfTwo(t *testing.T) {
 		first := f.goCall(t.Context(), add("a", 1))
 		<-f.began
 		one, stop := context.WithCancel(t.Context())
-		leaves := f.goCall(one, add("a", 10).by(origin(1)))
+		leaves := f.goCall(one, by(add("a", 10), origin(1)))
 		f.queuedCalls("a", 1)
-		stays := f.goCall(t.Context(), add("a", 10).by(origin(1)))
+		stays := f.goCall(t.Context(), by(add("a", 10), origin(1)))
 		f.settle()
 		stop()
 		r := <-leaves
@@ -121,9 +122,9 @@ func TestIdleEntityIsForgotten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.types["Counter"].IdleTime = int64(10 * time.Second)
-			f.value(f.x.Call(t.Context(), add("a", 5)))
+			f.value(f.x.Caller.Call(t.Context(), add("a", 5)))
 			time.Sleep(5 * time.Second)
-			f.value(f.x.Call(t.Context(), add("a", 1)))
+			f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 			time.Sleep(9 * time.Second)
 			synctest.Wait()
 			require.True(t, f.x.InMemory(refTo("a")))
@@ -133,7 +134,7 @@ func TestIdleEntityIsForgotten(t *testing.T) {
 			require.False(t, f.x.InMemory(refTo("a")))
 			require.Zero(t, f.x.Count())
 			require.Zero(t, f.queued.Used())
-			require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 1))))
+			require.EqualValues(t, 7, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 		})
 	})
 }
@@ -143,14 +144,14 @@ func TestNoMemory(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		all, ok := f.queued.TryAcquire(f.queued.Total() - callCost - 10)
+		all, ok := f.queued.TryAcquire(f.queued.Total() - call.Cost - 10)
 		require.True(t, ok)
-		f.value(f.x.Call(t.Context(), add("a", 5)))
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 5)))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 		require.True(t, all.Grow(100))
-		_, err := f.x.Call(t.Context(), add("a", 5))
+		_, err := f.x.Caller.Call(t.Context(), add("a", 5))
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 		all.Release()
-		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 	})
 }

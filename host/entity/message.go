@@ -4,6 +4,7 @@ import (
 	"github.com/cruster/cruster/host/entity/batch"
 	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/lock"
+	"github.com/cruster/cruster/host/entity/mailbox"
 	"github.com/cruster/cruster/host/entity/snapshot"
 	"github.com/cruster/cruster/journal"
 )
@@ -14,18 +15,14 @@ type message interface{ isMessage() }
 type (
 	// arrival brings a call.
 	arrival struct{ call *call.Call }
-	// withdrawal says that a caller does not wait any more. The reply tells whether its call has
-	// been accepted: it has run, runs, or will. To a caller that waits on if the call has come far,
-	// it tells whether it does.
+	// withdrawal says that a caller does not wait any more: see [mailbox.Mailbox.Withdraw].
 	withdrawal struct {
 		call   *call.Call
 		waiter *call.Waiter
 		reply  chan<- bool
 		// unless says that it waits on if the call has come so far.
-		unless progress
+		unless call.Progress
 	}
-	// progress is how far a call has come.
-	progress int
 	// roomRequest asks whether the mailbox has room for a call.
 	roomRequest struct {
 		call  *call.Call
@@ -38,8 +35,8 @@ type (
 	past struct{ looked func() }
 	// fetched brings messages of the inbox.
 	fetched struct {
-		page
-		err error
+		page mailbox.Page
+		err  error
 	}
 	// batchDone reports the outcome of a batch.
 	batchDone struct{ batch.Result }
@@ -61,21 +58,11 @@ type (
 	// unlocked reports that the section of a step has ended.
 	unlocked struct{ step journal.Caller }
 	// waitersRequest asks who waits for the entity.
-	waitersRequest struct{ reply chan<- waitersReply }
-	waitersReply   struct {
-		waiters []Waiter
-		total   int
-	}
+	waitersRequest struct{ reply chan<- lock.Waiters }
 	// startsDone says that the workflows in the inbox were started, or why one was not.
 	startsDone struct{ err error }
 	// tick says that a time has come: to look into the inbox again, or to be forgotten.
 	tick struct{}
-)
-
-const (
-	_          progress = iota
-	isAccepted          // it has run, runs, or will
-	isAtWork            // it has run, or runs
 )
 
 func (arrival) isMessage()        {}

@@ -46,12 +46,12 @@ func TestHostFaultParksOneMessage(t *testing.T) {
 func testHostFaultParksOneMessage(t *testing.T, kind string, reported bool) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, kind)
-		f.x.batches.Guests = faultyGuests{f, "spin", reported}
+		f.x.workers.batches.Guests = faultyGuests{f, "spin", reported}
 		f.hold()
-		require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+		require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 		<-f.began
-		for _, req := range []CallRequest{add("a", 2), operation("a", "spin"), add("a", 4), add("a", 8)} {
-			require.NoError(t, f.x.Send(t.Context(), req))
+		for _, req := range []call.Request{add("a", 2), operation("a", "spin"), add("a", 4), add("a", 8)} {
+			require.NoError(t, f.x.Sender.Send(t.Context(), req))
 		}
 		synctest.Wait()
 		f.release()
@@ -105,31 +105,6 @@ func TestMessagesWithoutCodeAreCountedOneByOne(t *testing.T) {
 	})
 }
 
-// TestAttemptsOfAMessageThatIsGone are forgotten: the commit that parked it may have lost its answer, and it
-// has all attempts again if it is retried.
-func TestAttemptsOfAMessageThatIsGone(t *testing.T) {
-	t.Parallel()
-	eachStore(t, func(t *testing.T, kind string) {
-		f := newFixture(t, kind)
-		e := newEntity(f.x, refTo("a").ID())
-		f.fill(
-			e.id,
-			call.Posted(
-				journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}, journal.Caller{},
-				call.Parcel{Entity: refTo("a").String(), Namespace: "default"},
-			),
-		)
-		reads(t, e)()
-		there := e.queue[0].Position
-		e.misfits = map[uint64]int{there: 3, there + 1: parked.MaxAttempts}
-		reads(t, e)()
-		require.Equal(t, map[uint64]int{there: 3}, e.misfits)
-		e.startMisfits[there+2] = parked.MaxAttempts - 1
-		e.endStarts(nil)
-		require.Empty(t, e.startMisfits)
-	})
-}
-
 // TestPersistedCallIsNotTriedForEver: a persisted call that the host cannot perform fails in the end, also if its
 // caller, or the host of that, is gone. What waits behind it has its turn, and who repeats it is told.
 func TestPersistedCallIsNotTriedForEver(t *testing.T) {
@@ -158,11 +133,11 @@ func TestPersistedCallIsNotTriedForEver(t *testing.T) {
 						}
 					}
 					ctx, cancel := context.WithCancel(t.Context())
-					call := f.goCall(ctx, gateway("save").by(origin(1)))
+					call := f.goCall(ctx, by(gateway("save"), origin(1)))
 					synctest.Wait()
 					cancel()
 					require.Equal(t, abi.CodeDeadline, abi.CodeOf((<-call).err))
-					require.NoError(t, f.x.Send(t.Context(), gateway("look")))
+					require.NoError(t, f.x.Sender.Send(t.Context(), gateway("look")))
 					want := abi.CodeInternal
 					if trouble == "no type after a crash" {
 						delete(f.types, "Gateway")
@@ -180,10 +155,10 @@ func TestPersistedCallIsNotTriedForEver(t *testing.T) {
 					receipt, err := f.store.Receipt(t.Context(), gateway("").Entity.ID(), origin(1))
 					require.NoError(t, err)
 					require.Equal(t, want, receipt.Error.Code)
-					found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
+					found, err := f.x.Parked.List(t.Context(), journal.ParkedFilter{})
 					require.NoError(t, err)
 					f.types["Gateway"] = gatewayType
-					o, err := f.x.Call(t.Context(), gateway("save").by(origin(1)))
+					o, err := f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1)))
 					require.NoError(t, err)
 					require.Equal(t, want, o.Error.Code)
 					if want == abi.CodeInternal {

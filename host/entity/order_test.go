@@ -47,7 +47,7 @@ func newOvertaken(t *testing.T) *overtaken {
 	o.lock = int64(hash.Sum32())
 	o.holdCommits(schema)
 
-	go func() { o.sent <- o.x.Send(t.Context(), add("b", 5)) }()
+	go func() { o.sent <- o.x.Sender.Send(t.Context(), add("b", 5)) }()
 	require.Eventually(t, func() bool {
 		var waits int
 		err := o.admin.QueryRow(
@@ -56,7 +56,7 @@ func newOvertaken(t *testing.T) *overtaken {
 		).Scan(&waits)
 		return err == nil && waits == 1
 	}, testTimeout, testTick)
-	_, err = o.x.Call(
+	_, err = o.x.Caller.Call(
 		t.Context(),
 		sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "fail", Input: abi.Nil}}}),
 	)
@@ -162,7 +162,10 @@ func TestCallComesBehindAMessageThatCommittedWhileTheInboxWasRead(t *testing.T) 
 	call := o.goCall(t.Context(), add("b", 1))
 	require.Eventually(t, func() bool { return o.waits("b") == 1 }, testTimeout, testTick, "it came")
 	hand()
-	o.eventually(func(e *entity) bool { return len(e.positions) == 1 })
+	o.eventually(func(e *entity) bool {
+		_, messages := e.mailbox.Size()
+		return messages == 1
+	})
 	o.handOver(1)
 	r := <-call
 	require.EqualValues(t, 6, o.value(r.outcome, r.err))

@@ -17,8 +17,8 @@ import (
 )
 
 // sends is a request to send and start.
-func sends(key string, in sendsInput) CallRequest {
-	return CallRequest{Entity: refTo(key), Operation: "sends", Input: abi.MustMarshal(&in)}
+func sends(key string, in sendsInput) call.Request {
+	return call.Request{Entity: refTo(key), Operation: "sends", Input: abi.MustMarshal(&in)}
 }
 
 func addTo(entity string, n int64) abi.EntityMessage {
@@ -67,7 +67,7 @@ func TestSendsOfACommitThatFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.commits.script("fail")
-			_, err := f.x.Call(
+			_, err := f.x.Caller.Call(
 				t.Context(),
 				sends("a", sendsInput{
 					Sent: []abi.EntityMessage{addTo("Counter/b", 5)}, Started: []abi.Call{{Workflow: "Pay"}},
@@ -103,7 +103,7 @@ func TestSendsThatCannotBe(t *testing.T) {
 			"unknown workflow": {sendsInput{Started: []abi.Call{{Workflow: "Unknown"}}}, abi.CodeUnknownWorkflow},
 			"too many":         {sendsInput{Started: make([]abi.Call, batch.MaxSent+1)}, abi.CodeOperationCrashed},
 		} {
-			o, err := f.x.Call(t.Context(), sends("a", c.in))
+			o, err := f.x.Caller.Call(t.Context(), sends("a", c.in))
 			require.NoError(t, err, name)
 			require.Equal(t, c.code, o.Error.Code, name)
 		}
@@ -151,14 +151,14 @@ func TestStartsAreTriedAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.startError = abi.Errorf(abi.CodeOverloaded, "full")
-			_, err := f.x.Call(
+			_, err := f.x.Caller.Call(
 				t.Context(),
 				sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}),
 			)
 			require.NoError(t, err)
 			synctest.Wait()
-			require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 6))), "others go on")
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			require.EqualValues(t, 7, f.value(f.x.Caller.Call(t.Context(), add("a", 6))), "others go on")
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			synctest.Wait()
 			n, _ := f.stored("a")
 			require.EqualValues(t, 8, n, "messages, too")
@@ -169,7 +169,9 @@ func TestStartsAreTriedAgain(t *testing.T) {
 			synctest.Wait()
 			require.Equal(t, []string{"default bank/Pay/1", "default bank/Pay/2"}, f.started)
 			f.startError = abi.Errorf(abi.CodeUnknownWorkflow, "gone")
-			_, err = f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "3"}}}))
+			_, err = f.x.Caller.Call(
+				t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "3"}}}),
+			)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.Equal(t, []string{"Pay CR-2001"}, f.parked("a"))
@@ -188,7 +190,7 @@ func TestStartOfADamagedModule(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeModuleNotFound, "the module is damaged")}
-			_, err := f.x.Call(
+			_, err := f.x.Caller.Call(
 				t.Context(),
 				sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}),
 			)
@@ -221,13 +223,13 @@ func TestStartsDoNotBlockTheInbox(t *testing.T) {
 			for n := range 2*call.MaxBatch + 1 {
 				starts = append(starts, abi.Call{Workflow: "Pay", Key: strconv.Itoa(n)})
 			}
-			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: starts}))
+			_, err := f.x.Caller.Call(t.Context(), sends("a", sendsInput{Started: starts}))
 			require.NoError(t, err)
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			synctest.Wait()
 			n, _ := f.stored("a")
 			require.EqualValues(t, 2, n, "the message is performed")
-			require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1))), "so are calls behind it")
+			require.EqualValues(t, 3, f.value(f.x.Caller.Call(t.Context(), add("a", 1))), "so are calls behind it")
 			f.mu.Lock()
 			f.startError = nil
 			f.mu.Unlock()
@@ -249,7 +251,7 @@ func TestManyMessages(t *testing.T) {
 			<-f.began
 			const messages = 3*call.MaxBatch + 7
 			for range messages {
-				require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+				require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			}
 			f.commits.taken()
 			last := f.goCall(t.Context(), operation("a", "get"))
@@ -273,9 +275,9 @@ func TestCallBehindAMessageThatIsTriedAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.commits.script("", "fail")
-			require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 5)))
 			synctest.Wait()
-			require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
+			require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 		})
 	})
 }
@@ -287,12 +289,12 @@ func TestCallsBeforeRecovery(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.commits.script("", "fail", "fail", "fail", "fail", "fail", "fail") // the message stays in the inbox
-			require.NoError(t, f.x.Send(t.Context(), add("a", 5).by(origin(1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 5), origin(1))))
 			synctest.Wait()
 			f.unrecovered = true
 			f.crash()
-			require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
-			require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5).by(origin(1)))))
+			require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
+			require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), by(add("a", 5), origin(1)))))
 		})
 	})
 }
@@ -306,7 +308,7 @@ func TestCallsAroundRecovery(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, kind)
 				f.commits.script("", "fail", "fail", "fail", "fail", "fail", "fail") // the message stays in the inbox
-				require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
+				require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 5)))
 				synctest.Wait()
 				f.unrecovered = true
 				f.crash()
@@ -315,7 +317,7 @@ func TestCallsAroundRecovery(t *testing.T) {
 					f.x.Recover(t.Context())
 				}
 				sum := make(chan int64, 1)
-				go func() { sum <- f.value(f.x.Call(t.Context(), add("a", 1))) }()
+				go func() { sum <- f.value(f.x.Caller.Call(t.Context(), add("a", 1))) }()
 				synctest.Wait()
 				if callFirst {
 					f.x.Recover(t.Context())
@@ -337,14 +339,14 @@ func TestDamagedMessage(t *testing.T) {
 				Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(9), Bytes: 1},
 				Value:    []byte{0xc1},
 			})
-			require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash")))
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "fail")))
-			require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 5)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), operation("a", "crash")))
+			require.NoError(t, f.x.Sender.Send(t.Context(), operation("a", "fail")))
+			require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 			left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 			require.NoError(t, err)
 			require.Empty(t, left)
-			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked.List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Len(t, found, 2)
 			require.Equal(t, origin(9), found[0].Message.Origin, "it does not say whose it is")
@@ -371,16 +373,16 @@ func TestDamagedMessageOfAnEntityWithoutARow(t *testing.T) {
 			found := f.parkedIn("a")
 			require.Len(t, found, 1)
 			require.Empty(t, found[0].Type)
-			n, err := f.x.Parked().Retry(t.Context(), refTo("a"), []uint64{found[0].Position})
+			n, err := f.x.Parked.Retry(t.Context(), refTo("a"), []uint64{found[0].Position})
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			synctest.Wait()
 			require.Len(t, f.parkedIn("a"), 1, "it is as damaged as before")
-			n, err = f.x.Parked().Drop(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked.Drop(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			require.Empty(t, f.parkedIn("a"))
-			_, err = f.x.Call(t.Context(), operation("a", "get"))
+			_, err = f.x.Caller.Call(t.Context(), operation("a", "get"))
 			require.NoError(t, err)
 			damage(8)
 			f.x.actors.Post(refTo("a").ID(), mail{})
@@ -397,7 +399,7 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
 		ctx := context.Background()
-		sends := func(to string) CallRequest {
+		sends := func(to string) call.Request {
 			r := operation("a", "sends")
 			r.Input = abi.MustMarshal(&sendsInput{
 				Sent: []abi.EntityMessage{{Entity: "Counter/" + to, Operation: "add", Input: abi.MustMarshal(1)}},
@@ -414,9 +416,9 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		for range 3 {
 			others = append(others, f.goCall(ctx, add("a", 1)), f.goCall(ctx, sends("b")))
 		}
-		refused := f.goCall(ctx, sends("full").by(origin(7)))
+		refused := f.goCall(ctx, by(sends("full"), origin(7)))
 		f.queuedCalls("a", 7)
-		require.NoError(t, f.x.Send(ctx, sends("full")))
+		require.NoError(t, f.x.Sender.Send(ctx, sends("full")))
 		f.release()
 		<-first
 		require.Equal(t, abi.CodeMailboxFull, abi.CodeOf((<-refused).err))
@@ -433,11 +435,11 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		f.commits.mu.Lock() // not before: the message would be performed after all
 		f.commits.full = journal.ID{}
 		f.commits.mu.Unlock()
-		_, err := f.x.Call(ctx, sends("full").by(origin(7)))
+		_, err := f.x.Caller.Call(ctx, by(sends("full"), origin(7)))
 		require.NoError(t, err, "it may be repeated")
 		n, _ := f.stored("a")
 		require.EqualValues(t, 8, n)
-		_, err = f.x.Parked().Retry(ctx, refTo("a"), nil)
+		_, err = f.x.Parked.Retry(ctx, refTo("a"), nil)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { n, _ := f.stored("a"); return n == 9 }, testTimeout, testTick)
 		require.Empty(t, f.parked("a"))

@@ -48,15 +48,15 @@ func TestCrashingMessageIsParked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold() // so that all of them are in one batch
-			for i, req := range []CallRequest{
+			for i, req := range []call.Request{
 				add("a", 1), operation("a", "crash"), add("a", 2), operation("a", "spin"), operation("a", "fail"),
 				add("a", 4),
 			} {
-				require.NoError(t, f.x.Send(t.Context(), req.by(origin(byte(i+1)))))
+				require.NoError(t, f.x.Sender.Send(t.Context(), by(req, origin(byte(i+1)))))
 			}
 			f.release()
 			synctest.Wait()
-			require.EqualValues(t, 8, f.value(f.x.Call(t.Context(), add("a", 1))))
+			require.EqualValues(t, 8, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 			require.Equal(t, []string{"crash CR-6007", "spin CR-6007"}, f.parked("a"))
 			require.Empty(t, f.waitingMail("a"))
 			receipt, err := f.store.Receipt(t.Context(), refTo("a").ID(), origin(5))
@@ -75,7 +75,7 @@ func TestRefusedStartIsParked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeUnknownWorkflow, "it is gone")}
-			_, err := f.x.Call(
+			_, err := f.x.Caller.Call(
 				t.Context(),
 				sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}),
 			)
@@ -92,10 +92,10 @@ func TestRefusedStartIsParked(t *testing.T) {
 func (f *fixture) sendParked(key string, origins ...journal.Origin) (positions []uint64) {
 	f.t.Helper()
 	for _, o := range origins {
-		require.NoError(f.t, f.x.Send(context.Background(), operation(key, "crash").by(o)))
+		require.NoError(f.t, f.x.Sender.Send(context.Background(), by(operation(key, "crash"), o)))
 	}
 	require.Eventually(f.t, func() bool {
-		found, err := f.x.Parked().List(context.Background(), journal.ParkedFilter{Entity: refTo(key).ID()})
+		found, err := f.x.Parked.List(context.Background(), journal.ParkedFilter{Entity: refTo(key).ID()})
 		require.NoError(f.t, err)
 		positions = positions[:0]
 		for i := range found {
@@ -114,7 +114,7 @@ func TestRetryAfterTheFix(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			at := f.sendParked("a", origin(1), origin(2))
-			n, err := f.x.Parked().Retry(t.Context(), refTo("a"), at[:1])
+			n, err := f.x.Parked.Retry(t.Context(), refTo("a"), at[:1])
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			synctest.Wait()
@@ -124,22 +124,22 @@ func TestRetryAfterTheFix(t *testing.T) {
 			synctest.Wait()
 			_, there := f.stored("a")
 			require.False(t, there, "a host that starts does not retry by itself")
-			n, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked.Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, 2, n)
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(operation("a", "crash"), origin(1))))
 			synctest.Wait()
 			value, _ := f.stored("a")
 			require.EqualValues(t, 2, value)
 			require.Empty(t, f.parked("a"))
 			require.Empty(t, f.waitingMail("a"))
-			_, err = f.x.Parked().Retry(t.Context(), refTo("a"), at[:1])
+			_, err = f.x.Parked.Retry(t.Context(), refTo("a"), at[:1])
 			require.Equal(t, abi.CodeNotParked, abi.CodeOf(err))
-			n, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked.Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Zero(t, n)
 			require.EqualValues(
-				t, 1, f.value(f.x.Call(t.Context(), operation("a", "crash").by(origin(1)))),
+				t, 1, f.value(f.x.Caller.Call(t.Context(), by(operation("a", "crash"), origin(1)))),
 				"its outcome is that of the retry",
 			)
 		})
@@ -157,8 +157,8 @@ func TestRetriedMessageComesFirst(t *testing.T) {
 			f.hold()
 			first := f.goCall(t.Context(), add("a", 1))
 			<-f.began
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "fail")))
-			_, err := f.x.Parked().Retry(t.Context(), refTo("a"), at)
+			require.NoError(t, f.x.Sender.Send(t.Context(), operation("a", "fail")))
+			_, err := f.x.Parked.Retry(t.Context(), refTo("a"), at)
 			require.NoError(t, err)
 			synctest.Wait()
 			f.release()
@@ -177,22 +177,23 @@ func TestDroppedMessage(t *testing.T) {
 			f := newFixture(t, kind)
 			at := f.sendParked("a", origin(1), origin(2))
 			require.NoError(
-				t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))), "while it is parked it is accepted",
+				t, f.x.Sender.Send(t.Context(), by(operation("a", "crash"), origin(1))),
+				"while it is parked it is accepted",
 			)
-			n, err := f.x.Parked().Drop(t.Context(), refTo("a"), at[:1])
+			n, err := f.x.Parked.Drop(t.Context(), refTo("a"), at[:1])
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			_, err = f.x.Parked().Drop(t.Context(), refTo("a"), at[:1])
+			_, err = f.x.Parked.Drop(t.Context(), refTo("a"), at[:1])
 			require.Equal(t, abi.CodeNotParked, abi.CodeOf(err))
 			f.repair()
 			f.crash()
-			err = f.x.Send(t.Context(), operation("a", "crash").by(origin(1)))
+			err = f.x.Sender.Send(t.Context(), by(operation("a", "crash"), origin(1)))
 			require.Equal(t, abi.CodeDropped, abi.CodeOf(err))
 			require.ErrorContains(t, err, "index out of range")
-			o, err := f.x.Call(t.Context(), operation("a", "crash").by(origin(1)))
+			o, err := f.x.Caller.Call(t.Context(), by(operation("a", "crash"), origin(1)))
 			require.NoError(t, err)
 			require.Equal(t, abi.CodeDropped, o.Error.Code)
-			n, err = f.x.Parked().Drop(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked.Drop(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			synctest.Wait()
@@ -226,10 +227,10 @@ func TestParkedSurvivesEachCrash(t *testing.T) {
 func crashAround(t *testing.T, kind, point, phase string) {
 	f := newFixture(t, kind)
 	f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeUnknownWorkflow, "gone")}
-	send := func() error { return f.x.Send(t.Context(), operation("a", "crash").by(origin(1))) }
+	send := func() error { return f.x.Sender.Send(t.Context(), by(operation("a", "crash"), origin(1))) }
 	start := func() error {
-		return f.x.Send(
-			t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}}}).by(origin(2)),
+		return f.x.Sender.Send(
+			t.Context(), by(sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}}}), origin(2)),
 		)
 	}
 	if phase != "park" {
@@ -243,10 +244,10 @@ func crashAround(t *testing.T, kind, point, phase string) {
 		"park start": start,
 		"retry": func() error {
 			f.repair()
-			_, err := f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			_, err := f.x.Parked.Retry(t.Context(), refTo("a"), nil)
 			return err
 		},
-		"drop": func() error { _, err := f.x.Parked().Drop(t.Context(), refTo("a"), nil); return err },
+		"drop": func() error { _, err := f.x.Parked.Drop(t.Context(), refTo("a"), nil); return err },
 	}[phase]
 	go func() { _ = act() }()
 	synctest.Wait()
@@ -294,17 +295,17 @@ func TestParkWhoseAnswerIsLost(t *testing.T) {
 		for _, mishap := range []string{"lose", "drop", "fail", "delay"} {
 			synctest.Test(t, func(t *testing.T) {
 				f, _ := newLedger(t, kind)
-				for _, req := range []CallRequest{
-					operation("a", "crash").by(origin(1)), operation("a", "crash"), gateway("crash").by(origin(1)),
+				for _, req := range []call.Request{
+					by(operation("a", "crash"), origin(1)), operation("a", "crash"), by(gateway("crash"), origin(1)),
 					gateway("crash"),
 				} {
 					f.commits.script("", mishap)
-					require.NoError(t, f.x.Send(t.Context(), req))
+					require.NoError(t, f.x.Sender.Send(t.Context(), req))
 					time.Sleep(time.Minute)
 					synctest.Wait()
 				}
 				require.Equal(t, []string{"crash CR-6007", "crash CR-6007"}, f.parked("a"), mishap)
-				found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{
+				found, err := f.x.Parked.List(t.Context(), journal.ParkedFilter{
 					Namespace: "default", Type: "bank/Gateway",
 				})
 				require.NoError(t, err)
@@ -323,8 +324,8 @@ func TestMessagesWithoutCode(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold()
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash")))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), operation("a", "crash")))
 			synctest.Wait()
 			f.mu.Lock()
 			counter := f.types["Counter"]
@@ -338,7 +339,7 @@ func TestMessagesWithoutCode(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
 			require.Equal(t, []string{"add CR-6001", "crash CR-6001"}, f.parked("a"))
-			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked.List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Equal(t, parked.MaxAttempts, found[0].Attempts)
 			require.Empty(t, f.waitingMail("a"))
@@ -346,7 +347,7 @@ func TestMessagesWithoutCode(t *testing.T) {
 			f.types["Counter"] = counter
 			f.repaired = true
 			f.mu.Unlock()
-			_, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			_, err = f.x.Parked.Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.True(t, f.invoked("add crash"), "%v", f.invocations)
@@ -367,7 +368,7 @@ func TestPassingTroubleParksNothing(t *testing.T) {
 				script = append(script, "fail")
 			}
 			f.commits.script(script...)
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			require.Empty(t, f.parked("a"))
@@ -384,7 +385,9 @@ func TestRefusedStartIsParkedAfterAWhile(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeModuleNotFound, "the module is damaged")}
-			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}}}))
+			_, err := f.x.Caller.Call(
+				t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}}}),
+			)
 			require.NoError(t, err)
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -395,7 +398,7 @@ func TestRefusedStartIsParkedAfterAWhile(t *testing.T) {
 			f.mu.Lock()
 			f.unstartable = nil
 			f.mu.Unlock()
-			_, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			_, err = f.x.Parked.Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.Equal(t, []string{"default bank/Pay/1"}, f.started)
@@ -410,10 +413,10 @@ func TestHostFaultParksAMessage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, _ := newLedger(t, kind)
 			f.stateless = func(instance.StatelessCall) (*instance.StatelessRan, error) { panic("a bug of the host") }
-			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked.List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			require.Equal(t, abi.CodeInternal, found[0].Reason.Code)
@@ -428,24 +431,24 @@ func TestParkedMessageOfAnEntityWithoutAState(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
-			require.NoError(t, f.x.Send(t.Context(), gateway("crash").by(origin(1))))
-			require.NoError(t, f.x.Send(t.Context(), gateway("fail").by(origin(2))))
-			require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(3))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(gateway("crash"), origin(1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(gateway("fail"), origin(2))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(gateway("save"), origin(3))))
 			synctest.Wait()
-			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked.List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			require.Equal(t, "crash", found[0].Message.Name)
-			o, err := f.x.Call(t.Context(), gateway("crash").by(origin(4)))
+			o, err := f.x.Caller.Call(t.Context(), by(gateway("crash"), origin(4)))
 			require.NoError(t, err)
 			require.Equal(t, abi.CodeOperationCrashed, o.Error.Code, "its caller is told")
-			_, err = f.x.Call(t.Context(), gateway("crash").by(origin(1)))
+			_, err = f.x.Caller.Call(t.Context(), by(gateway("crash"), origin(1)))
 			require.Equal(t, abi.CodeParked, abi.CodeOf(err))
 			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 				call.Operation = "save"
 				return l.run(call)
 			}
-			_, err = f.x.Parked().Retry(t.Context(), gateway("").Entity, nil)
+			_, err = f.x.Parked.Retry(t.Context(), gateway("").Entity, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			total, _ := l.counts()
@@ -462,11 +465,11 @@ func TestCallBesideAParkedMessage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold()
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			<-f.began
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(operation("a", "crash"), origin(1))))
 			synctest.Wait()
-			call := f.goCall(t.Context(), operation("a", "crash").by(origin(1)))
+			call := f.goCall(t.Context(), by(operation("a", "crash"), origin(1)))
 			synctest.Wait()
 			f.release()
 			require.Equal(t, abi.CodeParked, abi.CodeOf((<-call).err))
@@ -498,13 +501,13 @@ func TestTooManyParked(t *testing.T) {
 			f.x.Recover(t.Context())
 			synctest.Wait()
 			require.Len(t, f.parkedIn("a"), journal.MaxParked)
-			err = f.x.Send(t.Context(), add("a", 1))
+			err = f.x.Sender.Send(t.Context(), add("a", 1))
 			require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
 			require.ErrorContains(t, err, "1000 messages of bank/Counter/a are parked")
-			require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("a", 1))))
-			_, err = f.x.Parked().Drop(t.Context(), refTo("a"), nil)
+			require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
+			_, err = f.x.Parked.Drop(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			synctest.Wait()
 			value, _ := f.stored("a")
 			require.EqualValues(t, 2, value)
@@ -515,7 +518,7 @@ func TestTooManyParked(t *testing.T) {
 // parkedIn are the parked messages of a counter.
 func (f *fixture) parkedIn(key string) []journal.ParkedMessage {
 	f.t.Helper()
-	found, err := f.x.parked.OfEntity(context.Background(), refTo(key), nil)
+	found, err := f.x.Parked.OfEntity(context.Background(), refTo(key), nil)
 	require.NoError(f.t, err)
 	return found
 }
@@ -531,9 +534,9 @@ func TestUnparkInDoubt(t *testing.T) {
 					f := newFixture(t, kind)
 					f.sendParked("a", origin(1))
 					f.repair()
-					unpark, value := f.x.Parked().Retry, 1
+					unpark, value := f.x.Parked.Retry, 1
 					if drop {
-						unpark, value = f.x.Parked().Drop, 0
+						unpark, value = f.x.Parked.Drop, 0
 					}
 					f.commits.script(script...)
 					n, err := unpark(t.Context(), refTo("a"), nil)
@@ -562,11 +565,11 @@ func TestUnparkInDoubtBesideAnother(t *testing.T) {
 			f.commits.script("drop", "drop")
 			dropped := make(chan error, 1)
 			go func() {
-				_, err := f.x.Parked().Drop(t.Context(), refTo("a"), nil)
+				_, err := f.x.Parked.Drop(t.Context(), refTo("a"), nil)
 				dropped <- err
 			}()
 			synctest.Wait()
-			_, err := f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			_, err := f.x.Parked.Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, abi.CodeNotParked, abi.CodeOf(<-dropped))
 			synctest.Wait()

@@ -15,18 +15,18 @@ func TestReadsRunBesideACommit(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		f.commits.taken()
 		began := f.commits.hold()
 		change := f.goCall(t.Context(), add("a", 10))
 		<-began
 		for range 3 {
-			require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+			require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 		}
 		f.commits.release()
 		r := <-change
 		require.EqualValues(t, 11, f.value(r.outcome, r.err))
-		require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+		require.EqualValues(t, 11, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 		require.Len(t, f.commits.taken(), 1, "reads commit nothing")
 	})
 }
@@ -37,17 +37,17 @@ func TestReadBehindAMessageReadEarly(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		f.hold()
-		pass := f.x.Fault
-		f.x.Fault = func(point string) {
+		pass := f.x.workers.commits.Fault
+		f.x.workers.commits.Fault = func(point string) {
 			pass(point)
 			if point == faultpoint.EntityReceiveAfter {
 				f.x.actors.Post(refTo("a").ID(), mail{})
 				<-f.began // the message is in memory, and at work
 			}
 		}
-		require.NoError(t, f.x.Send(t.Context(), add("a", 10)))
+		require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 10)))
 		get := f.goCall(t.Context(), operation("a", "get"))
 		require.Eventually(t, func() bool { return f.waits("a") == 1 || len(f.began) > 0 }, testTimeout, testTick)
 		require.Empty(t, f.began, "the read waits for the message")
@@ -70,13 +70,13 @@ func TestReadAfterWrite(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					_, _ = f.x.Call(t.Context(), operation("a", "get"))
+					_, _ = f.x.Caller.Call(t.Context(), operation("a", "get"))
 				}
 			}
 		}()
 		for range 300 {
-			written := f.value(f.x.Call(t.Context(), add("a", 1)))
-			require.Equal(t, written, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+			written := f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
+			require.Equal(t, written, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 		}
 		close(stop)
 		<-others
@@ -113,8 +113,8 @@ func TestReadAfterSend(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
 		for i := range 50 {
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
-			require.EqualValues(t, i+1, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
+			require.EqualValues(t, i+1, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 		}
 	})
 }
@@ -125,19 +125,19 @@ func TestReadOfAnOlderState(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		f.crash()
 		f.heldOnly = "get"
 		f.hold()
 		read := f.goCall(t.Context(), operation("a", "get"))
 		<-f.began
 		f.panicAt = "entity.after-commit"
-		_, err := f.x.Call(t.Context(), add("a", 10))
+		_, err := f.x.Caller.Call(t.Context(), add("a", 10))
 		require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
 		f.release()
 		r := <-read
 		require.EqualValues(t, 1, f.value(r.outcome, r.err), "it began before")
-		require.EqualValues(t, 111, f.value(f.x.Call(t.Context(), add("a", 100))))
+		require.EqualValues(t, 111, f.value(f.x.Caller.Call(t.Context(), add("a", 100))))
 	})
 }
 
@@ -153,11 +153,11 @@ func TestReadThatSends(t *testing.T) {
 		req.Input = abi.MustMarshal(&sendsInput{
 			Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "add", Input: abi.MustMarshal(1)}},
 		})
-		o, err := f.x.Call(t.Context(), req)
+		o, err := f.x.Caller.Call(t.Context(), req)
 		require.NoError(t, err)
 		require.Equal(t, abi.CodeOperationCrashed, o.Error.Code)
 		require.ErrorContains(t, o.Error, "read-only")
-		o, err = f.x.Call(t.Context(), operation("a", "crash"))
+		o, err = f.x.Caller.Call(t.Context(), operation("a", "crash"))
 		require.NoError(t, err)
 		require.Equal(t, abi.CodeOperationCrashed, o.Error.Code)
 	})

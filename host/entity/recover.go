@@ -2,7 +2,11 @@ package entity
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 	"time"
+
+	"github.com/jonboulle/clockwork"
 
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
@@ -15,34 +19,51 @@ const receiversPage = 500
 // when a host starts. The first message of an inbox is read whatever memory others have taken.
 const maxRecovering = maxAtWork
 
-// Recover has all entities look into their inboxes that have undelivered messages there, left by an
+// receivers lists the inboxes that have messages.
+type receivers interface {
+	Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
+}
+
+// recovery tells entities of messages that they have missed.
+type recovery struct {
+	clock  clockwork.Clock
+	logger *slog.Logger
+	post   post
+	store  receivers
+	// done says that all entities that had messages when the host began know of them.
+	done atomic.Bool
+	// looking has an element for each entity that looks for messages from before.
+	looking chan struct{}
+}
+
+// run has all entities look into their inboxes that have undelivered messages there, left by an
 // earlier host. It tries until it is done, or ctx ends. It reads a list of receivers, a page at a
 // time, and no message: an unreadable message is the trouble of its receiver alone. A few entities
 // at a time are brought into memory; the next ones when those have nothing at work, for whatever
 // reason.
-func (x *Entities) Recover(ctx context.Context) {
+func (r *recovery) run(ctx context.Context) {
 	after, found := journal.ID{}, 0
 	for delay := 50 * time.Millisecond; ctx.Err() == nil; {
-		ids, err := x.Store.Receivers(ctx, after, receiversPage)
+		ids, err := r.store.Receivers(ctx, after, receiversPage)
 		for _, id := range ids {
 			select {
-			case x.recovering <- struct{}{}:
+			case r.looking <- struct{}{}:
 			case <-ctx.Done():
 				return
 			}
-			x.actors.Post(id, past{looked: func() { <-x.recovering }})
+			r.post(id, past{looked: func() { <-r.looking }})
 			after = id
 		}
 		found += len(ids)
 		switch {
 		case err != nil:
-			x.Logger.Warn("could not list the inboxes of entities; trying again", "error", err, "delay", delay)
-			timer.Wait(ctx, x.Clock, delay)
+			r.logger.Warn("could not list the inboxes of entities; trying again", "error", err, "delay", delay)
+			timer.Wait(ctx, r.clock, delay)
 			delay = min(2*delay, 5*time.Second)
 		case len(ids) < receiversPage:
-			x.recovered.Store(true)
+			r.done.Store(true)
 			if found > 0 {
-				x.Logger.Info("entities have messages from before", "entities", found)
+				r.logger.Info("entities have messages from before", "entities", found)
 			}
 			return
 		}
@@ -52,24 +73,24 @@ func (x *Entities) Recover(ctx context.Context) {
 // scanEvery is how often a page of inboxes is looked at, in case that an entity was not told of a message.
 const scanEvery = time.Minute
 
-// ScanInboxes has entities look into their inboxes that have messages there, a page at a time,
+// scan has entities look into their inboxes that have messages there, a page at a time,
 // until ctx ends. They have been told of nearly all; while nothing waits it costs one read.
-func (x *Entities) ScanInboxes(ctx context.Context) {
+func (r *recovery) scan(ctx context.Context) {
 	var after journal.ID
-	for timer.Wait(ctx, x.Clock, scanEvery); ctx.Err() == nil; timer.Wait(ctx, x.Clock, scanEvery) {
-		after = x.scanPage(ctx, after)
+	for timer.Wait(ctx, r.clock, scanEvery); ctx.Err() == nil; timer.Wait(ctx, r.clock, scanEvery) {
+		after = r.scanPage(ctx, after)
 	}
 }
 
 // scanPage looks at a page of inboxes, and returns where the next one begins.
-func (x *Entities) scanPage(ctx context.Context, after journal.ID) journal.ID {
-	ids, err := x.Store.Receivers(ctx, after, receiversPage)
+func (r *recovery) scanPage(ctx context.Context, after journal.ID) journal.ID {
+	ids, err := r.store.Receivers(ctx, after, receiversPage)
 	for _, id := range ids {
-		x.actors.Post(id, mail{})
+		r.post.Mail(id, 0)
 	}
 	switch {
 	case err != nil && ctx.Err() == nil:
-		x.Logger.Warn("could not look at the inboxes of entities; trying again", "error", err, "delay", scanEvery)
+		r.logger.Warn("could not look at the inboxes of entities; trying again", "error", err, "delay", scanEvery)
 		return after
 	case len(ids) < receiversPage:
 		return journal.ID{}

@@ -54,8 +54,8 @@ func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
 			}
 			f.unrecovered = true
 			f.crash()
-			f.x.Store = &halfReadable{Store: f.store, stuck: refTo("h").ID()}
-			f.x.recovering = make(chan struct{}, 2)
+			f.readFrom(&halfReadable{Store: f.store, stuck: refTo("h").ID()})
+			f.x.recovery.looking = make(chan struct{}, 2)
 			f.hold()
 			recovered := make(chan struct{})
 			go func() { defer close(recovered); f.x.Recover(t.Context()) }()
@@ -69,7 +69,7 @@ func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
 				value, _ := f.stored(key)
 				require.EqualValues(t, 5, value, key)
 			}
-			require.Empty(t, f.x.recovering)
+			require.Empty(t, f.x.recovery.looking)
 		})
 	})
 }
@@ -98,7 +98,7 @@ func TestStuckInboxHoldsUpNoOther(t *testing.T) {
 			f.unrecovered = true
 			f.crash()
 			store := &halfReadable{Store: f.store, stuck: refTo(keys[0]).ID()}
-			f.x.Store = store
+			f.readFrom(store)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			f.x.Recover(ctx)
@@ -107,7 +107,7 @@ func TestStuckInboxHoldsUpNoOther(t *testing.T) {
 			require.EqualValues(t, 1, store.lists.Load())
 			require.LessOrEqual(t, store.reads.Load(), int32(2*len(keys)), "each entity reads its own")
 			for _, key := range keys[1:] {
-				require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add(key, 1))))
+				require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add(key, 1))))
 			}
 		})
 	})

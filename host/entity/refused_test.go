@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -23,8 +24,8 @@ func TestCodeThatCannotReadTheState(t *testing.T) {
 			require.NoError(t, err)
 		}
 		write("not a number")
-		for _, req := range []CallRequest{add("a", 1).by(origin(1)), operation("a", "get")} {
-			_, err := f.x.Call(t.Context(), req)
+		for _, req := range []call.Request{by(add("a", 1), origin(1)), operation("a", "get")} {
+			_, err := f.x.Caller.Call(t.Context(), req)
 			require.ErrorContains(t, err, "does not decode")
 		}
 		_, err := f.store.Receipt(t.Context(), ref.ID(), origin(1))
@@ -32,7 +33,7 @@ func TestCodeThatCannotReadTheState(t *testing.T) {
 		f.end()
 		write(5)
 		f.boot()
-		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1).by(origin(1)))))
+		require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), by(add("a", 1), origin(1)))))
 	})
 }
 
@@ -41,12 +42,12 @@ func TestNothingStaysInMemory(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.x.EvictAlways = true
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5).by(origin(1)))))
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), operation("a", "get"))))
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5).by(origin(1)))))
-		require.NoError(t, f.x.Send(t.Context(), add("a", 2)))
-		require.EqualValues(t, 8, f.value(f.x.Call(t.Context(), add("a", 1))))
+		f.x.workers.evictAlways = true
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), by(add("a", 5), origin(1)))))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), by(add("a", 5), origin(1)))))
+		require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 2)))
+		require.EqualValues(t, 8, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 		require.Eventually(t, func() bool { return f.x.Count() == 0 && f.queued.Used() == 0 }, testTimeout, testTick)
 	})
 }
@@ -65,13 +66,13 @@ func TestHotEntity(t *testing.T) {
 					case <-stop:
 						return
 					default:
-						_, _ = f.x.Call(t.Context(), add("a", 1))
+						_, _ = f.x.Caller.Call(t.Context(), add("a", 1))
 					}
 				}
 			}()
 		}
 		for i := range 100 {
-			require.EqualValues(t, i+1, f.value(f.x.Call(t.Context(), add("b", 1))))
+			require.EqualValues(t, i+1, f.value(f.x.Caller.Call(t.Context(), add("b", 1))))
 		}
 		close(stop)
 		for range 8 {

@@ -19,19 +19,19 @@ func TestRequestIDRunsOnce(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		req := add("a", 5).by(origin(1))
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), req)))
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), req)), "again")
+		req := by(add("a", 5), origin(1))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), req)))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), req)), "again")
 		require.Equal(t, []string{"add"}, f.invocations, "it is remembered, and looked up first")
 		f.crash()
-		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), req)), "after a restart")
-		require.NoError(t, f.x.Send(t.Context(), req), "as a message")
-		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), req)), "after a restart")
+		require.NoError(t, f.x.Sender.Send(t.Context(), req), "as a message")
+		require.EqualValues(t, 6, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 
-		o, err := f.x.Call(t.Context(), operation("a", "fail").by(origin(2)))
+		o, err := f.x.Caller.Call(t.Context(), by(operation("a", "fail"), origin(2)))
 		require.NoError(t, err)
 		f.crash()
-		again, err := f.x.Call(t.Context(), operation("a", "fail").by(origin(2)))
+		again, err := f.x.Caller.Call(t.Context(), by(operation("a", "fail"), origin(2)))
 		require.NoError(t, err)
 		require.Equal(t, o, again, "an error is an outcome like another")
 		require.NotContains(t, f.invocations[len(f.invocations)-1:], "fail fail")
@@ -44,12 +44,12 @@ func TestRequestIDTwiceAtTheSameTime(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
 		f.hold()
-		running := f.goCall(t.Context(), add("a", 1).by(origin(1)))
+		running := f.goCall(t.Context(), by(add("a", 1), origin(1)))
 		<-f.began
-		waiting := f.goCall(t.Context(), add("a", 10).by(origin(2)))
+		waiting := f.goCall(t.Context(), by(add("a", 10), origin(2)))
 		f.queuedCalls("a", 1)
 		again := []<-chan result{
-			f.goCall(t.Context(), add("a", 1).by(origin(1))), f.goCall(t.Context(), add("a", 10).by(origin(2))),
+			f.goCall(t.Context(), by(add("a", 1), origin(1))), f.goCall(t.Context(), by(add("a", 10), origin(2))),
 		}
 		f.settle()
 		f.release()
@@ -69,14 +69,14 @@ func TestRequestIDAmongOthersAfterRestart(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 5).by(origin(1))))
+		f.value(f.x.Caller.Call(t.Context(), by(add("a", 5), origin(1))))
 		f.crash()
 		f.hold()
 		first := f.goCall(t.Context(), add("a", 1))
 		<-f.began
-		repeated := f.goCall(t.Context(), add("a", 5).by(origin(1)))
+		repeated := f.goCall(t.Context(), by(add("a", 5), origin(1)))
 		f.queuedCalls("a", 1)
-		other := f.goCall(t.Context(), add("a", 1).by(origin(2)))
+		other := f.goCall(t.Context(), by(add("a", 1), origin(2)))
 		f.queuedCalls("a", 2)
 		f.release()
 		<-first
@@ -92,16 +92,16 @@ func TestStepOfAWorkflow(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		req := add("a", 5).by(origin(1))
+		req := by(add("a", 5), origin(1))
 		req.From = journal.Caller{ID: journal.ID{1}, Run: journal.RunID{2}, Step: journal.StepID{3}}
-		f.value(f.x.Call(t.Context(), req))
+		f.value(f.x.Caller.Call(t.Context(), req))
 		receipt, err := f.store.Receipt(t.Context(), refTo("a").ID(), origin(1))
 		require.NoError(t, err)
 		require.Equal(t, req.From, receipt.From)
-		sent := add("a", 1).by(origin(2))
+		sent := by(add("a", 1), origin(2))
 		sent.From = req.From
-		require.NoError(t, f.x.Send(t.Context(), sent))
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		require.NoError(t, f.x.Sender.Send(t.Context(), sent))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		receipt, err = f.store.Receipt(t.Context(), refTo("a").ID(), origin(2))
 		require.NoError(t, err)
 		require.Equal(t, req.From, receipt.From)
@@ -126,14 +126,14 @@ func TestLostAnswer(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					f := newFixture(t, stores[(i+j)%2])
-					f.value(f.x.Call(t.Context(), add("a", 1)))
-					req := add("a", 10).by(origin(1))
+					f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
+					req := by(add("a", 10), origin(1))
 					if anonymous {
 						req = add("a", 10)
 					}
 					f.commits.script(cases[name]...)
-					require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), req)))
-					require.EqualValues(t, 12, f.value(f.x.Call(t.Context(), add("a", 1))))
+					require.EqualValues(t, 11, f.value(f.x.Caller.Call(t.Context(), req)))
+					require.EqualValues(t, 12, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 					n, _ := f.stored("a")
 					require.EqualValues(t, 12, n)
 				})
@@ -150,8 +150,8 @@ func TestSendTakesEffectLate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.commits.script("delay", "fail after late")
-			require.NoError(t, f.x.Send(t.Context(), add("a", 10).by(origin(1))))
-			require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), add("a", 1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 10), origin(1))))
+			require.EqualValues(t, 11, f.value(f.x.Caller.Call(t.Context(), add("a", 1))))
 		})
 	})
 }
@@ -166,7 +166,7 @@ func TestSendGivenUpInDoubt(t *testing.T) {
 			f.commits.script("delay", "fail after late")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
-			require.Equal(t, abi.CodeStore, abi.CodeOf(f.x.Send(ctx, add("a", 10).by(origin(1)))))
+			require.Equal(t, abi.CodeStore, abi.CodeOf(f.x.Sender.Send(ctx, by(add("a", 10), origin(1)))))
 			synctest.Wait()
 			n, _ := f.stored("a")
 			require.EqualValues(t, 10, n)
@@ -180,10 +180,10 @@ func TestLostAnswerOfARepeatedCall(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
-			f.value(f.x.Call(t.Context(), add("a", 5).by(origin(1))))
+			f.value(f.x.Caller.Call(t.Context(), by(add("a", 5), origin(1))))
 			f.crash()
 			f.commits.script("drop")
-			require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5).by(origin(1)))))
+			require.EqualValues(t, 5, f.value(f.x.Caller.Call(t.Context(), by(add("a", 5), origin(1)))))
 			n, _ := f.stored("a")
 			require.EqualValues(t, 5, n)
 		})
@@ -196,12 +196,12 @@ func TestRefusedCommit(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 		f.commits.script("fail")
-		_, err := f.x.Call(t.Context(), add("a", 10).by(origin(1)))
+		_, err := f.x.Caller.Call(t.Context(), by(add("a", 10), origin(1)))
 		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), operation("a", "get"))))
-		require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), add("a", 10).by(origin(1)))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
+		require.EqualValues(t, 11, f.value(f.x.Caller.Call(t.Context(), by(add("a", 10), origin(1)))))
 	})
 }
 
@@ -215,15 +215,15 @@ func TestCrashAtEveryPoint(t *testing.T) {
 			t.Run(point+" "+way, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, stores[(i+j)%2])
-				f.value(f.x.Call(t.Context(), add("a", 1)))
+				f.value(f.x.Caller.Call(t.Context(), add("a", 1)))
 				crashed := make(chan struct{})
 				f.crashAt(point, crashed)
-				req := add("a", 10).by(origin(1))
+				req := by(add("a", 10), origin(1))
 				perform := func() error {
 					if way == "send" {
-						return f.x.Send(t.Context(), req)
+						return f.x.Sender.Send(t.Context(), req)
 					}
-					_, err := f.x.Call(t.Context(), req)
+					_, err := f.x.Caller.Call(t.Context(), req)
 					return err
 				}
 				acknowledged := make(chan error, 1)
@@ -236,7 +236,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 				}
 				f.crash()
 				require.NoError(t, perform())
-				require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+				require.EqualValues(t, 11, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 			})
 		}
 	}

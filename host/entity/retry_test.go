@@ -9,27 +9,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/host/entity/batch"
-	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/instance"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/faultpoint"
-	"github.com/cruster/cruster/journal"
 )
 
 // retryOnceParked retries the messages of an entity between the commit that parks one of them and
 // the moment in which the entity is told of it. In between, the entity reads its inbox. The result
 // of the retry can be received.
 func (f *fixture) retryOnceParked(ref target.Ref, repair func()) <-chan int {
-	retried, before := make(chan int, 1), f.x.commits.Fault
+	retried, before := make(chan int, 1), f.x.workers.commits.Fault
 	var once atomic.Bool
-	f.x.commits.Fault = func(point string) {
+	f.x.workers.commits.Fault = func(point string) {
 		before(point)
 		if point != faultpoint.EntityAfterCommit || !once.CompareAndSwap(false, true) {
 			return
 		}
 		repair()
-		n, err := f.x.Parked().Retry(context.Background(), ref, nil)
+		n, err := f.x.Parked.Retry(context.Background(), ref, nil)
 		if err != nil {
 			n = -1
 		}
@@ -46,7 +43,7 @@ func TestRetryBeforeTheEntityKnows(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			retried := f.retryOnceParked(refTo("a"), f.repair)
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(operation("a", "crash"), origin(1))))
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			require.Equal(t, 1, <-retried)
@@ -72,7 +69,7 @@ func TestRetryBeforeAnEntityWithoutAStateKnows(t *testing.T) {
 					return l.run(call)
 				}
 			})
-			require.NoError(t, f.x.Send(t.Context(), gateway("crash").by(origin(1))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(gateway("crash"), origin(1))))
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			require.Equal(t, 1, <-retried)
@@ -80,42 +77,5 @@ func TestRetryBeforeAnEntityWithoutAStateKnows(t *testing.T) {
 			total, _ := l.counts()
 			require.Equal(t, 1, total)
 		})
-	})
-}
-
-// TestRetryWhileTheInboxIsRead: the page has the retried message and comes after the end of the batch that
-// parked it, as a page from before that batch would. So the inbox is read again, and later calls wait for it.
-func TestRetryWhileTheInboxIsRead(t *testing.T) {
-	t.Parallel()
-	eachStore(t, func(t *testing.T, kind string) {
-		f := newFixture(t, kind)
-		e := newEntity(f.x, refTo("a").ID())
-		f.fill(
-			e.id,
-			call.Posted(
-				journal.Envelope{Kind: journal.CallMessage, Name: "crash", Origin: journal.NewOrigin()},
-				journal.Caller{},
-				call.Parcel{Entity: refTo("a").String(), Namespace: "default"},
-			),
-		)
-		reads(t, e)()
-		require.Len(t, e.queue, 1)
-		at := e.queue[0]
-		e.queue, e.batch = nil, []*call.Call{at}
-		e.unqueue(at)
-
-		handOver := reads(t, e)
-		e.receive(mail{at.Position})
-		e.unread = false // the page is read for that
-		e.endBatch(batch.Result{Answers: map[*call.Call]call.Answer{at: {Parked: true}}})
-		handOver()
-		require.Empty(t, e.queue)
-		require.True(t, e.unread)
-		require.False(t, e.barren)
-		require.Less(t, e.seen, at.Position)
-		reads(t, e)()
-		require.Len(t, e.queue, 1)
-		require.GreaterOrEqual(t, e.seen, at.Position)
-		require.False(t, e.unread)
 	})
 }

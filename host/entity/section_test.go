@@ -26,24 +26,10 @@ func TestHolderNeedsNoRoom(t *testing.T) {
 				step /= 2
 			}
 		}
-		_, err := f.x.Call(ctx, add("a", 1))
+		_, err := f.x.Caller.Call(ctx, add("a", 1))
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
-		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
+		require.EqualValues(t, 5, f.value(f.x.Caller.Call(ctx, w.asks(add("a", 5)))))
 		all.Release()
-	})
-}
-
-// TestMailboxIsBoundedInBytes: few large calls fill it as well.
-func TestMailboxIsBoundedInBytes(t *testing.T) {
-	t.Parallel()
-	eachStore(t, func(t *testing.T, kind string) {
-		e := newEntity(newFixture(t, kind).x, refTo("a").ID())
-		large := &call.Call{Input: make([]byte, maxMailboxBytes)}
-		require.False(t, e.isFull(large), "one has room in any case")
-		e.know(large)
-		require.True(t, e.isFull(&call.Call{Input: []byte{1}}))
-		e.unqueue(large)
-		require.False(t, e.isFull(&call.Call{Input: []byte{1}}))
 	})
 }
 
@@ -57,12 +43,12 @@ func TestMessageSentBeforeTheLockIsRepeated(t *testing.T) {
 		ctx := context.Background()
 		w := f.newWorkflow("w")
 		req := w.asks(add("a", 1))
-		require.NoError(t, f.x.Send(ctx, req))
+		require.NoError(t, f.x.Sender.Send(ctx, req))
 		w.lock("a")
-		require.NoError(t, f.x.Send(ctx, req))
-		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
+		require.NoError(t, f.x.Sender.Send(ctx, req))
+		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Sender.Send(ctx, w.asks(add("a", 1)))))
 		w.end()
-		require.EqualValues(t, 1, f.value(f.x.Call(ctx, operation("a", "get"))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(ctx, operation("a", "get"))))
 	})
 }
 
@@ -82,12 +68,12 @@ func TestOperatorUnlocksNoOther(t *testing.T) {
 			Mailbox:     call.DefaultMailbox,
 			Concurrency: call.DefaultConcurrency,
 		}
-		_, err := f.x.ask(context.Background(), c)
+		_, err := f.x.Caller.Ask(context.Background(), c)
 		require.NoError(t, err)
 		row, err := f.store.Lock(context.Background(), refTo("a").ID())
 		require.NoError(t, err)
 		require.Equal(t, second.step, row.Holder)
-		require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), second.asks(add("a", 1)))))
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(context.Background(), second.asks(add("a", 1)))))
 		require.NotEqual(t, journal.Caller{}, row.Holder)
 	})
 }

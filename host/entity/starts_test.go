@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/entity/parked"
+	"github.com/cruster/cruster/journal"
 )
 
 // TestRefusedStartsAreCountedOneByOne: a workflow is not parked because another was refused before.
@@ -20,7 +21,7 @@ func TestRefusedStartsAreCountedOneByOne(t *testing.T) {
 			refused := abi.Errorf(abi.CodeModuleNotFound, "the module is damaged")
 			f.unstartable = map[string]error{"1": refused, "2": refused}
 			start := func(key string) {
-				_, err := f.x.Call(
+				_, err := f.x.Caller.Call(
 					t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: key}}}),
 				)
 				require.NoError(t, err)
@@ -43,4 +44,13 @@ func TestRefusedStartsAreCountedOneByOne(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestAttemptsOfStartsThatAreGone are forgotten once none is left: the answer to the commit that parked one may have
+// been lost.
+func TestAttemptsOfStartsThatAreGone(t *testing.T) {
+	t.Parallel()
+	s := starting{misfits: map[uint64]int{3: parked.MaxAttempts - 1}}
+	s.end(nil, journal.ID{}, nil)
+	require.Empty(t, s.misfits)
 }

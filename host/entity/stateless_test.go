@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/effects"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/instance"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
@@ -73,8 +74,8 @@ func newLedger(t *testing.T, kind string) (*fixture, *ledger) {
 	return f, l
 }
 
-func gateway(operation string) CallRequest {
-	return CallRequest{
+func gateway(operation string) call.Request {
+	return call.Request{
 		Entity: target.Ref{Namespace: "default", Type: "bank/Gateway", Key: "g"}, Operation: operation, Input: abi.Nil,
 	}
 }
@@ -97,14 +98,18 @@ func TestStatelessCallIsBestEffort(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f, l := newLedger(t, kind)
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("look"))))
-		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))))
-		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))), "it leaves no receipt")
+		require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), gateway("look"))))
+		require.EqualValues(t, 2, f.value(f.x.Caller.Call(t.Context(), by(gateway("look"), origin(1)))))
+		require.EqualValues(
+			t, 3, f.value(f.x.Caller.Call(t.Context(), by(gateway("look"), origin(1)))), "it leaves no receipt",
+		)
 		total, _ := l.counts()
 		require.Equal(t, 3, total)
-		_, err := f.x.State(t.Context(), gateway("").Entity)
+		_, err := f.x.Rows.State(t.Context(), gateway("").Entity)
 		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(f.x.Destroy(t.Context(), gateway("").Entity, origin(1))))
+		require.Equal(
+			t, abi.CodeEntityNotFound, abi.CodeOf(f.x.Caller.Destroy(t.Context(), gateway("").Entity, origin(1))),
+		)
 	})
 }
 
@@ -115,19 +120,19 @@ func TestPersistedCallRunsOnce(t *testing.T) {
 		f, l := newLedger(t, kind)
 		// An attempt whose commit the store refuses is made again, so their number says nothing. Once there is an
 		// outcome there is none.
-		first := f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+		first := f.value(f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1))))
 		_, ran := l.counts()
-		require.Equal(t, first, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+		require.Equal(t, first, f.value(f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1)))))
 		f.crash()
-		require.Equal(t, first, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
-		require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(1))))
+		require.Equal(t, first, f.value(f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1)))))
+		require.NoError(t, f.x.Sender.Send(t.Context(), by(gateway("save"), origin(1))))
 		total, again := l.counts()
 		require.Equal(t, []int{1, ran}, []int{total, again})
-		require.Greater(t, f.value(f.x.Call(t.Context(), gateway("save"))), first)
+		require.Greater(t, f.value(f.x.Caller.Call(t.Context(), gateway("save"))), first)
 		for i, name := range []string{"fail", "crash"} {
 			want := []abi.Code{abi.CodeOperationFailed, abi.CodeOperationCrashed}[i]
 			for n := range 2 {
-				o, err := f.x.Call(t.Context(), gateway(name).by(origin(byte(10+i))))
+				o, err := f.x.Caller.Call(t.Context(), by(gateway(name), origin(byte(10+i))))
 				require.NoError(t, err)
 				require.Equal(t, want, o.Error.Code)
 				if n == 0 {
@@ -153,9 +158,9 @@ func TestPersistedCallTwiceAtTheSameTime(t *testing.T) {
 			<-proceed
 			return l.run(call)
 		}
-		first := f.goCall(t.Context(), gateway("save").by(origin(1)))
+		first := f.goCall(t.Context(), by(gateway("save"), origin(1)))
 		<-f.began
-		again := f.goCall(t.Context(), gateway("save").by(origin(1)))
+		again := f.goCall(t.Context(), by(gateway("save"), origin(1)))
 		require.Eventually(t, func() bool { return f.x.actors.Has(gateway("").Entity.ID()) }, testTimeout, testTick)
 		close(proceed)
 		for _, call := range []<-chan result{first, again} {
@@ -182,7 +187,7 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f, l := newLedger(t, kind)
 					f.commits.script(script...)
-					f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+					f.value(f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1))))
 					total, _ := l.counts()
 					require.Equal(t, 1, total)
 					require.Zero(t, f.inbox())
@@ -194,7 +199,7 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, l := newLedger(t, kind)
 				f.commits.script("", "preempt", "conflict", "preempt")
-				f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+				f.value(f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1))))
 				total, _ := l.counts()
 				require.Equal(t, 1, total)
 				require.Equal(t, []int{0, 1, 2, 3}, f.collided, "the store learns how often, and gives it more time")
@@ -215,7 +220,7 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 					require.Equal(t, 4, call.Attempt)
 					return l.run(call)
 				}
-				require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save"))))
+				require.EqualValues(t, 1, f.value(f.x.Caller.Call(t.Context(), gateway("save"))))
 			})
 		})
 	})
@@ -234,7 +239,7 @@ func TestPersistedCallSurvivesACrash(t *testing.T) {
 					f, l := newLedger(t, kind)
 					died := make(chan struct{})
 					f.crashAt(point, died)
-					go func() { _, _ = f.x.Call(t.Context(), gateway("save").by(origin(1))) }()
+					go func() { _, _ = f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1))) }()
 					<-died
 					f.crash()
 					synctest.Wait()
@@ -244,7 +249,7 @@ func TestPersistedCallSurvivesACrash(t *testing.T) {
 					} else {
 						require.Equal(t, 1, total, "no caller has to ask for it again")
 					}
-					f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+					f.value(f.x.Caller.Call(t.Context(), by(gateway("save"), origin(1))))
 					total, _ = l.counts()
 					require.Equal(t, 1, total)
 					require.Zero(t, f.inbox())
@@ -273,7 +278,7 @@ func TestStatelessMailbox(t *testing.T) {
 					synctest.Wait()
 				}
 				require.Len(t, f.began, 2, "as many at the same time as the type says")
-				_, err := f.x.Call(t.Context(), gateway(name))
+				_, err := f.x.Caller.Call(t.Context(), gateway(name))
 				require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
 				close(proceed)
 				for _, call := range calls {
@@ -299,7 +304,7 @@ func TestMessagesRunTogether(t *testing.T) {
 				return l.run(call)
 			}
 			for range 3 {
-				require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+				require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			}
 			synctest.Wait()
 			require.Len(t, f.began, 2)
@@ -318,8 +323,8 @@ func TestSendToAStatelessEntity(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
-			require.NoError(t, f.x.Send(t.Context(), gateway("look")))
-			o, err := f.x.Call(
+			require.NoError(t, f.x.Sender.Send(t.Context(), gateway("look")))
+			o, err := f.x.Caller.Call(
 				t.Context(),
 				sends("a", sendsInput{
 					Sent: []abi.EntityMessage{{Entity: "Gateway/g", Operation: "save", Input: abi.Nil}},
@@ -354,7 +359,7 @@ func TestNothingOvertakesAMessage(t *testing.T) {
 				}
 				return &instance.StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
 			}
-			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			synctest.Wait()
 			behind := f.goCall(t.Context(), gateway("fail"))
 			beside := f.goCall(t.Context(), gateway("look"))
@@ -374,11 +379,11 @@ func TestReceiptThatIsGone(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f, _ := newLedger(t, kind)
-		c, err := f.x.newCall(t.Context(), gateway("save").by(origin(3)))
+		c, err := f.x.Caller.Checks.Call(t.Context(), by(gateway("save"), origin(3)))
 		require.NoError(t, err)
-		require.NoError(t, f.x.admit(c))
+		require.NoError(t, c.Admit(f.queued))
 		c.Joins = true
-		_, err = f.x.awaitJoined(t.Context(), c)
+		_, err = f.x.Caller.AwaitJoined(t.Context(), c)
 		require.Equal(t, abi.CodeMayHaveRun, abi.CodeOf(err))
 	})
 }

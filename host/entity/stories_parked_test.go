@@ -43,8 +43,8 @@ func (w *storyWorld) lockEntity(key string) {
 			time.Sleep(500 * time.Millisecond)
 		}
 		for n := range 2 {
-			r := request{to: key, call: true, again: true, note: note{From: s.name, N: n}}
-			req := s.asks(CallRequest{Entity: storyRef(key), Operation: "note", Input: abi.MustMarshal(r.note)})
+			r := clientRequest{to: key, call: true, again: true, note: note{From: s.name, N: n}}
+			req := s.asks(call.Request{Entity: storyRef(key), Operation: "note", Input: abi.MustMarshal(r.note)})
 			for w.request(r, req) == nothing && !s.isOver() {
 				time.Sleep(500 * time.Millisecond)
 				req.Again = true
@@ -56,7 +56,7 @@ func (w *storyWorld) lockEntity(key string) {
 // acquire tries to lock an entity.
 func (w *storyWorld) acquire(s *section, key string) bool {
 	err := w.attempt(func(ctx context.Context, x *Entities) error {
-		return x.Lock(ctx, s.step, call.Patience{}, storyRef(key))
+		return x.Caller.Lock(ctx, s.step, call.Patience{}, storyRef(key))
 	})
 	if err != nil {
 		return false
@@ -178,9 +178,9 @@ func (w *storyWorld) unpark(key string, drop, all bool) {
 	w.lock.Unlock()
 	err := w.attempt(func(ctx context.Context, x *Entities) (err error) {
 		if drop {
-			_, err = x.Parked().Drop(ctx, storyRef(key), positions)
+			_, err = x.Parked.Drop(ctx, storyRef(key), positions)
 		} else {
-			_, err = x.Parked().Retry(ctx, storyRef(key), positions)
+			_, err = x.Parked.Retry(ctx, storyRef(key), positions)
 		}
 		return err
 	})

@@ -94,12 +94,12 @@ var storyKeys = []string{"a", "b"}
 // story is what clients send, each one after the other, and what happens meanwhile.
 type story struct {
 	seed    uint64
-	clients [][]request
+	clients [][]clientRequest
 	events  []string
 }
 
-// request is a message or a call of a client.
-type request struct {
+// clientRequest is a message or a call of a client.
+type clientRequest struct {
 	to    string
 	call  bool // its client waits for the outcome
 	again bool // its client repeats it until it is acknowledged
@@ -122,9 +122,9 @@ func drawStory(seed uint64) story {
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := story{seed: seed}
 	for client := range 1 + random.IntN(3) {
-		var requests []request
+		var requests []clientRequest
 		for n := range 3 + random.IntN(12) {
-			r := request{to: storyKeys[random.IntN(2)], call: random.IntN(4) == 0, again: random.IntN(4) > 0}
+			r := clientRequest{to: storyKeys[random.IntN(2)], call: random.IntN(4) == 0, again: random.IntN(4) > 0}
 			r.pause = time.Duration(random.IntN(3)*random.IntN(2000)) * time.Millisecond
 			r.note = note{From: fmt.Sprint("client ", client), N: n, Crash: random.IntN(3) == 0}
 			if random.IntN(4) == 0 {

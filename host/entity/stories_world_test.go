@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/host/entity/instance"
 	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
@@ -162,10 +163,10 @@ func (w *storyWorld) isOver() bool {
 }
 
 // send makes the requests of a client, one after the other.
-func (w *storyWorld) send(requests []request) {
+func (w *storyWorld) send(requests []clientRequest) {
 	for i, r := range requests {
 		time.Sleep(r.pause)
-		req := CallRequest{Entity: storyRef(r.to), Operation: "note", Input: abi.MustMarshal(r.note)}
+		req := call.Request{Entity: storyRef(r.to), Operation: "note", Input: abi.MustMarshal(r.note)}
 		if r.again {
 			req.Origin = journal.NewOrigin()
 		}
@@ -183,13 +184,13 @@ func (w *storyWorld) send(requests []request) {
 }
 
 // request makes a request once, and notes what its sender was told.
-func (w *storyWorld) request(r request, req CallRequest) (told string) {
+func (w *storyWorld) request(r clientRequest, req call.Request) (told string) {
 	told = wasAcknowledged
 	err := w.attempt(func(ctx context.Context, x *Entities) error {
 		if !r.call {
-			return x.Send(ctx, req)
+			return x.Sender.Send(ctx, req)
 		}
-		o, err := x.Call(ctx, req)
+		o, err := x.Caller.Call(ctx, req)
 		switch {
 		case err == nil && o.Error != nil:
 			told = hasFailed

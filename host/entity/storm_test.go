@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -19,7 +20,7 @@ func stormOrigin(n int) journal.Origin { return journal.Origin{byte(n), byte(n >
 func newStorm(t *testing.T, kind string) *fixture {
 	f := newFixture(t, kind)
 	for n := range 2 * storm {
-		require.EqualValues(t, n+1, f.value(f.x.Call(t.Context(), add("a", 1).by(stormOrigin(n)))))
+		require.EqualValues(t, n+1, f.value(f.x.Caller.Call(t.Context(), by(add("a", 1), stormOrigin(n)))))
 	}
 	f.crash()
 	f.store.receipts.Store(0)
@@ -35,10 +36,10 @@ func (f *fixture) repeat(n int, again bool) {
 	<-f.began
 	var repeated, fresh []<-chan result
 	for i := n; i < n+storm; i++ {
-		req := add("a", 1).by(stormOrigin(i))
+		req := by(add("a", 1), stormOrigin(i))
 		req.Again = again
 		repeated = append(repeated, f.goCall(f.t.Context(), req))
-		fresh = append(fresh, f.goCall(f.t.Context(), add("a", 1).by(stormOrigin(1000+i))))
+		fresh = append(fresh, f.goCall(f.t.Context(), by(add("a", 1), stormOrigin(1000+i))))
 	}
 	f.queuedCalls("a", 2*storm)
 	f.release()
@@ -74,23 +75,23 @@ func TestStormOfRepeatedSends(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(stormOrigin(0))))
+		require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 1), stormOrigin(0))))
 		f.sendParked("a", stormOrigin(1))
 		f.hold()
-		require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(stormOrigin(2))))
+		require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 1), stormOrigin(2))))
 		<-f.began
-		require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(stormOrigin(3))))
+		require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 1), stormOrigin(3))))
 		f.store.receipts.Store(0)
 		f.store.inboxes.Store(0)
 		for range 10 {
-			for n, req := range []CallRequest{add("a", 1), operation("a", "crash"), add("a", 1), add("a", 1)} {
-				require.NoError(t, f.x.Send(t.Context(), req.by(stormOrigin(n))))
+			for n, req := range []call.Request{add("a", 1), operation("a", "crash"), add("a", 1), add("a", 1)} {
+				require.NoError(t, f.x.Sender.Send(t.Context(), by(req, stormOrigin(n))))
 			}
 		}
 		require.Zero(t, f.store.inboxes.Load())
 		require.EqualValues(t, 10, f.store.receipts.Load(), "of the one that was performed")
 		f.release()
-		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+		require.EqualValues(t, 3, f.value(f.x.Caller.Call(t.Context(), operation("a", "get"))))
 	})
 }
 
@@ -107,11 +108,11 @@ func TestStormWithoutMarks(t *testing.T) {
 		require.LessOrEqual(t, f.store.receipts.Load(), int64(2))
 		require.Equal(t, 1, f.commits.refused())
 		for n := range 2 * waryBatches {
-			f.value(f.x.Call(t.Context(), add("a", 1).by(stormOrigin(5000+n))))
+			f.value(f.x.Caller.Call(t.Context(), by(add("a", 1), stormOrigin(5000+n))))
 		}
 		reads := f.store.receipts.Load()
 		require.LessOrEqual(t, reads, int64(2+waryBatches))
-		f.value(f.x.Call(t.Context(), add("a", 1).by(stormOrigin(6000))))
+		f.value(f.x.Caller.Call(t.Context(), by(add("a", 1), stormOrigin(6000))))
 		require.Equal(t, reads, f.store.receipts.Load(), "the storm is over")
 	})
 }

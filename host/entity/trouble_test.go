@@ -25,7 +25,7 @@ func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold()
 			for i := range int64(3) {
-				require.NoError(t, f.x.Send(t.Context(), add("a", 1+i)))
+				require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1+i)))
 				synctest.Wait()
 			}
 			f.commits.taken()
@@ -52,16 +52,16 @@ func TestMessageOfAJoinedCallDoesNotHideALowerOne(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold()
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			<-f.began
-			call := f.goCall(t.Context(), add("a", 10).by(origin(9)))
+			call := f.goCall(t.Context(), by(add("a", 10), origin(9)))
 			synctest.Wait()
-			require.NoError(t, f.x.Send(t.Context(), add("a", 2)))
+			require.NoError(t, f.x.Sender.Send(t.Context(), add("a", 2)))
 			synctest.Wait()
 			destroyed := make(chan error, 1)
-			go func() { destroyed <- f.x.Destroy(t.Context(), refTo("a"), origin(8)) }()
+			go func() { destroyed <- f.x.Caller.Destroy(t.Context(), refTo("a"), origin(8)) }()
 			synctest.Wait()
-			require.NoError(t, f.x.Send(t.Context(), add("a", 10).by(origin(9))))
+			require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 10), origin(9))))
 			synctest.Wait()
 			f.commits.script("", "fail")
 			f.release()
@@ -85,9 +85,9 @@ func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newFixture(t, kind)
 					f.hold()
-					call := f.goCall(t.Context(), add("a", 1).by(origin(1)))
+					call := f.goCall(t.Context(), by(add("a", 1), origin(1)))
 					<-f.began
-					require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(origin(1))))
+					require.NoError(t, f.x.Sender.Send(t.Context(), by(add("a", 1), origin(1))))
 					synctest.Wait()
 					f.commits.script("", mishap)
 					f.release()
@@ -112,7 +112,7 @@ func TestMessageWhoseAnswerWasLost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.commits.script("lose")
-			require.Error(t, f.x.Send(t.Context(), add("a", 1)))
+			require.Error(t, f.x.Sender.Send(t.Context(), add("a", 1)))
 			synctest.Wait()
 			n, _ := f.stored("a")
 			require.EqualValues(t, 1, n)
@@ -128,7 +128,7 @@ func TestMessageThatWasTaken(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			f.commits.script("", "lose")
-			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			time.Sleep(time.Hour)
 			total, ran := l.counts()
 			require.Equal(t, []int{1, 1}, []int{total, ran})
@@ -151,7 +151,7 @@ func TestIdempotencyKeysDiffer(t *testing.T) {
 			}
 			f.commits.script("", "conflict")
 			for range 2 {
-				require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+				require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 				time.Sleep(time.Second)
 			}
 			synctest.Wait()
@@ -169,7 +169,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold()
-			all, ok := f.queued.TryAcquire(f.queued.Total() - 3*callCost)
+			all, ok := f.queued.TryAcquire(f.queued.Total() - 3*call.Cost)
 			require.True(t, ok)
 			const messages = 20
 			for i := range messages {
@@ -185,7 +185,8 @@ func TestMessagesTakeMemory(t *testing.T) {
 			f.x.Recover(t.Context())
 			synctest.Wait()
 			f.x.actors.WhileParked(refTo("a").ID(), func(e *entity) (message, bool) {
-				require.Len(t, e.positions, 2)
+				_, messages := e.mailbox.Size()
+				require.Equal(t, 2, messages)
 				return nil, false
 			})
 			f.release()
@@ -204,15 +205,15 @@ func TestStatesLeaveRoomForCalls(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		all, ok := f.queued.TryAcquire(f.queued.Total() - 10*callCost)
+		all, ok := f.queued.TryAcquire(f.queued.Total() - 10*call.Cost)
 		require.True(t, ok)
 		defer all.Release()
 		for i := range 100 {
-			f.value(f.x.Call(t.Context(), add(fmt.Sprint(i), 5)))
+			f.value(f.x.Caller.Call(t.Context(), add(fmt.Sprint(i), 5)))
 		}
 		large := operation("a", "fail")
-		large.Input = abi.MustMarshal(make([]byte, 2*callCost))
-		_, err := f.x.Call(t.Context(), large)
+		large.Input = abi.MustMarshal(make([]byte, 2*call.Cost))
+		_, err := f.x.Caller.Call(t.Context(), large)
 		require.NoError(t, err)
 	})
 }
@@ -229,11 +230,11 @@ func TestDeadlineOfACallThatWaits(t *testing.T) {
 				return l.run(call)
 			}
 			for range 2 { // as many as may run together
-				require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+				require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			}
 			synctest.Wait()
 			ctx, cancel := context.WithCancel(t.Context())
-			call := f.goCall(ctx, gateway("save").by(origin(1)))
+			call := f.goCall(ctx, by(gateway("save"), origin(1)))
 			synctest.Wait()
 			cancel()
 			require.ErrorContains(t, (<-call).err, "it was accepted")
@@ -257,7 +258,7 @@ func TestDeadlineOfBestEffort(t *testing.T) {
 				return l.run(call)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			call := f.goCall(ctx, gateway("look").by(origin(1)))
+			call := f.goCall(ctx, by(gateway("look"), origin(1)))
 			synctest.Wait()
 			cancel()
 			err := abi.AsError((<-call).err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 )
 
 // TestALoopInABatchIsFoundByTheReport: it is not run again, the operations in front of it are
@@ -33,7 +34,7 @@ func TestALoopInABatchIsFoundByTheReport(t *testing.T) {
 					if name == poison {
 						req = operation("a", poison)
 					}
-					calls = append(calls, f.goCall(t.Context(), req.by(origin(byte(i+1)))))
+					calls = append(calls, f.goCall(t.Context(), by(req, origin(byte(i+1)))))
 					f.queuedCalls("a", i+1)
 				}
 				f.release()
@@ -68,8 +69,8 @@ func TestAReportThatIsLateBlamesNoOne(t *testing.T) {
 		first := f.goCall(t.Context(), add("a", 1))
 		<-f.began
 		var calls []<-chan result
-		for i, req := range []CallRequest{add("a", 1), operation("a", "spin"), add("a", 1)} {
-			calls = append(calls, f.goCall(t.Context(), req.by(origin(byte(i+1)))))
+		for i, req := range []call.Request{add("a", 1), operation("a", "spin"), add("a", 1)} {
+			calls = append(calls, f.goCall(t.Context(), by(req, origin(byte(i+1)))))
 			f.queuedCalls("a", i+1)
 		}
 		f.release()
@@ -98,7 +99,7 @@ func TestAReportThatIsNotTrueCostsTwoInvocations(t *testing.T) {
 		<-f.began
 		var calls []<-chan result
 		for i := range 5 {
-			calls = append(calls, f.goCall(t.Context(), add("a", 1).by(origin(byte(i+1)))))
+			calls = append(calls, f.goCall(t.Context(), by(add("a", 1), origin(byte(i+1)))))
 			f.queuedCalls("a", i+1)
 		}
 		f.release()

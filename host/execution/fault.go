@@ -106,8 +106,8 @@ func build() string {
 // nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.life.quarantine(r.report(f))
-	refuseAll(r.tasks.resolveReserved(r.run, r.hand.takeWaiting(notices)), r.life.fault)
-	refuseAll(r.hand.takeAgain(), r.life.fault)
+	notices = append(r.tasks.resolveReserved(r.run, r.hand.takeWaiting(notices)), r.hand.takeAgain()...)
+	terminates := r.terminatesAmong(notices)
 	for _, letGo := range []func(){r.instance.drop, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
 			_ = r.report(again) // the first is why it is paused
@@ -116,14 +116,40 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.instance.guest, r.row, r.published = nil, nil, nil
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
+	if r.life.phase == quarantined {
+		r.hand.waiting = terminates
+	} else {
+		r.hand.requeue(terminates...)
+	}
 	r.execs.Stops.tell(r.mail.undecided)
 	r.mail.forgetUndecided()
+}
+
+// terminatesAmong takes the requests to terminate the run out of some notices, and refuses all others. Such a request
+// is durable: it is heeded when the run is loaded again. That is tried once more after a fault, since it may be what
+// fails; the scan for mail tries it after that.
+func (r *run) terminatesAmong(notices []notice) (terminates []notice) {
+	for _, m := range notices {
+		var reply chan<- error
+		switch m := content(m).(type) {
+		case messageArrived:
+			reply = m.reply
+		case lookForMail:
+			reply = m.reply
+		}
+		if reply == nil || r.run.IsZero() || r.notFor(m) != nil {
+			refuseAll([]notice{m}, r.life.fault)
+			continue
+		}
+		terminates = append(terminates, ofChain{r.chain, endAwaited{reply}})
+	}
+	return terminates
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
 func (r *run) pauseFaulty() {
 	var err error
-	if again := guarded(func() { err = r.execs.commitFaultyPause(r.id, r.life.fault) }); again != nil {
+	if again := guarded(func() { err = r.execs.commitFaultyPause(r.id, r.chain, r.life.fault) }); again != nil {
 		err = errors.New(again.What)
 	}
 	if err != nil && !r.execs.Host.Over() {
@@ -139,9 +165,13 @@ func (r *run) pauseFaulty() {
 }
 
 // commitFaultyPause pauses an execution because of a fault. It goes by the row in the store, not by
-// the state of the run.
-func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
+// the state of the run. If the run has ended and another one has its place by now, that one is not to blame.
+// The chain is zero if the run was not loaded.
+func (x *Executions) commitFaultyPause(id journal.ID, chain journal.RunID, fault *abi.Error) error {
 	row, err := x.Store.Brief(x.Host.Context(), id)
+	if err == nil && !chain.IsZero() && row.Chain != chain {
+		row, err = x.Store.BriefRun(x.Host.Context(), id, chain)
+	}
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
@@ -158,6 +188,12 @@ func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
 		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
 		x.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 	}
+	x.tell(row)
+	return nil
+}
+
+// tell tells all who wait for an execution of its row, as it is in the store.
+func (x *Executions) tell(row *journal.Execution) {
 	x.Watchers.Notify(row)
 	x.Updates.TellAnswered(x.Host.Context(), row)
 	if row.State.Final() {
@@ -168,7 +204,6 @@ func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
 			x.announceEnd(row, l.Awaited())
 		}
 	}
-	return nil
 }
 
 // receiveQuarantined receives for a run whose pause could not be committed. A request to terminate it is durable, and

@@ -160,3 +160,48 @@ func (f *fixture) sleeper(t *testing.T) *journal.Execution {
 	f.takeNotes()
 	return row
 }
+
+// TestEndOfAReplacedRunIsTold loses the answer to the commit that ends a run, and has another run take its place before
+// it looks. Callers that wait for the end of the first run learn of it, each in its way.
+func TestEndOfAReplacedRunIsTold(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
+		open := openerOf(t, kind)
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixtureOn(t, open(t), nil, nil)
+				f.scripts["w"] = []string{"activity a", "done ok"}
+				row := rowOf("w", "k")
+				_, err := f.x.Start(t.Context(), row, nil)
+				require.NoError(t, err)
+				f.update(row, "update", []string{"r", "hello", "there"})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				type end struct {
+					row *journal.Execution
+					err error
+				}
+				ended := make(chan end, 1)
+				go func() {
+					row, err := f.x.Ends.Wait(ctx, request.RefTo(row))
+					ended <- end{row, err}
+				}()
+				synctest.Wait()
+				f.commits.mu.Lock()
+				f.commits.next = []string{"lose"}
+				f.commits.mu.Unlock()
+				f.decide(1, "ok one")
+				synctest.Wait()
+				require.Equal(t, "ok\n", f.startOver(row))
+
+				told := <-ended
+				require.NoError(t, told.err)
+				require.Equal(t, journal.Completed, told.row.State)
+				require.Equal(t, row.Run, told.row.Chain)
+				synctest.Wait()
+				require.Contains(t, f.takeNotes(), "CR-2040", "the update has no answer")
+			})
+		})
+	}
+}

@@ -26,8 +26,9 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 		return nil, false
 	}
 	if len(notices) > 0 {
-		// If the run has been loaded before, the row is no news: the store knows more.
-		if s, ok := notices[0].(started); ok && s.row.Chain != r.chain {
+		// If the run has been loaded before, the row is no news: the store knows more. So it does of a run before whose
+		// end no one was told of.
+		if s, ok := notices[0].(started); ok && s.row.Chain != r.chain && !r.mail.unheard {
 			row := *s.row
 			row.Arrivals = uint64(len(s.received))
 			r.adopt(&row)
@@ -117,6 +118,9 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	row := found.row
+	if err := r.tellReplaced(row); err != nil {
+		return err
+	}
 	r.adopt(row)
 	r.releaseInput()
 	r.mail.load(&found)
@@ -148,6 +152,22 @@ func (r *run) load(ctx context.Context) error {
 		return nil // it begins with its first turn
 	}
 	return r.replayAll(ctx)
+}
+
+// tellReplaced tells how the run in memory has ended, if the answer to that commit was lost and another run has taken
+// its place since: the row of the other one says nothing of it.
+func (r *run) tellReplaced(row *journal.Execution) error {
+	if !r.mail.unheard || r.chain.IsZero() || r.chain == row.Chain {
+		return nil
+	}
+	ended, err := r.execs.Store.BriefRun(r.execs.Host.Context(), r.id, r.chain)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil // it was deleted
+	}
+	if err == nil {
+		r.execs.tell(ended)
+	}
+	return err
 }
 
 // records are the records of an execution except its journal.

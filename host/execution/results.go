@@ -29,26 +29,42 @@ import (
 //  3. A result is taken out of the inbox by the commit that delivers it. One that no op waits for was given up, or
 //     its run has continued, or the outcome was read from the row of the callee: it is dropped, and may be. If code
 //     that the run is moved to comes to the call, it reads the row of the callee.
+//  4. A large result that very many have waited for is in no message (maxShared): the message says that the
+//     callee has ended. It is dropped, and the op needs the host again, which finds the callee and reads its row.
 //
 // The naive way, to watch the callee from memory, fills the host with parents: then nothing that is due finds room.
 
+// maxShared bounds the bytes of the messages by which one execution tells its end to steps that have found it, of which
+// there may be ten thousand. Above it they bring no outcome, and each step reads the row of the callee in its turn: it
+// is linked to it.
+const maxShared = 8 << 20
+
 // results are the messages that tell the end of an execution to the steps that wait for it.
 func results(row *journal.Execution, u *journal.Update, awaited []journal.Envelope) (sent []journal.Sent) {
+	givenUp := row.Interrupt != nil && row.Interrupt.GivenUp
+	replyTo := row.Pinned.ReplyTo
+	if row.Parent.IsZero() || givenUp {
+		replyTo = nil
+	}
+	if replyTo == nil && len(awaited) == 0 {
+		return nil
+	}
+	value := abi.MustMarshal(&abi.Outcome{Value: u.Value, Error: u.Error})
 	send := func(to journal.Receiver, origin journal.Origin, step journal.StepID) {
 		from := journal.Caller{ID: row.ID, Run: row.Run, Step: step}
-		sent = append(
-			sent, journal.ResultTo(to, origin, from, u.FinishedAt, &abi.Outcome{Value: u.Value, Error: u.Error}),
-		)
+		sent = append(sent, journal.ResultTo(to, origin, from, u.FinishedAt, value))
 	}
-	givenUp := row.Interrupt != nil && row.Interrupt.GivenUp
-	if chain := row.Pinned.ReplyTo; chain != nil && !row.Parent.IsZero() && !givenUp {
+	if replyTo != nil {
 		send(
-			journal.Receiver{ID: row.Parent.ID, Chain: *chain}, journal.OriginOf(row.Parent.Run, row.Parent.Step),
+			journal.Receiver{ID: row.Parent.ID, Chain: *replyTo}, journal.OriginOf(row.Parent.Run, row.Parent.Step),
 			row.Parent.Step,
 		)
 	}
+	if len(awaited)*len(value) > maxShared {
+		value = nil
+	}
 	for _, e := range awaited {
-		if len(sent) > 0 && sent[0].Origin == e.Origin {
+		if replyTo != nil && sent[0].Origin == e.Origin {
 			continue // it was moved
 		}
 		send(journal.Receiver{ID: e.From.ID, Chain: e.From.Run}, e.Origin, e.From.Step)
@@ -74,7 +90,7 @@ func (x *Executions) announce(sent []journal.Sent) {
 func (x *Executions) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
 	sent := results(row, &journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}, awaited)
 	for i := range sent {
-		sent[i].Bytes += row.LeftOut.Value
+		sent[i].Bytes += row.LeftOut.Value // so that no one takes the value of the news for the result
 	}
 	x.announce(sent)
 }

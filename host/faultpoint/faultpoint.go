@@ -6,9 +6,9 @@ const (
 	StartBeforeCommit = "start.before-commit"
 	// A start is durable; its caller has not been told.
 	StartAfterCommit = "start.after-commit"
-	// A run is to take the place of one that is over; nothing is durable.
+	// A run is to take the place of an ended one; nothing is durable.
 	RestartBeforeCommit = "restart.before-commit"
-	// A run has taken the place of one that is over; its caller has not been told.
+	// A run has taken the place of an ended one; its caller has not been told.
 	RestartAfterCommit = "restart.after-commit"
 	// A finished run is to be deleted.
 	DeleteBeforeCommit = "delete.before-commit"
@@ -40,7 +40,7 @@ const (
 	TxAfterCommit = "tx.after-commit"
 	// The guest saw the entry of a transaction that is open still.
 	AheadBeforeCommit = "ahead.before-commit"
-	// SQL, entry and what the entry caused are durable; no effect left yet.
+	// SQL, entry and the effects of the entry are durable; no effect left yet.
 	AheadAfterCommit = "ahead.after-commit"
 	// A deferred is to be settled; nothing is durable.
 	SettleBeforeCommit = "settle.before-commit"
@@ -122,7 +122,7 @@ const (
 	ScheduleAfterStart = "schedule.after-start"
 	// A schedule has moved on; nothing says so.
 	ScheduleBeforeCommit = "schedule.before-commit"
-	// A schedule has moved on; what waits for that has not been told.
+	// A schedule has moved on; its waiters have not been told.
 	ScheduleAfterCommit = "schedule.after-commit"
 	// Operations of an entity have run; nothing of them is durable.
 	EntityBeforeCommit = "entity.before-commit"
@@ -139,7 +139,7 @@ const (
 	LockAfterCommit = "lock.after-commit"
 	// A run ends its critical section; nothing is durable.
 	ReleaseBeforeCommit = "release.before-commit"
-	// The section is over; the entities that it has locked have not been told.
+	// The section has ended; the entities that it has locked have not been told.
 	ReleaseAfterCommit = "release.after-commit"
 	// An instance is about to be dropped.
 	Evict = "evict"

@@ -13,13 +13,13 @@ const (
 	maxFollowers = 64
 	// maxHeld is how many bytes of lines a follower holds until they are taken.
 	maxHeld = 1 << 20
-	// lineCost is what a line takes beside its text.
+	// lineCost is the overhead of a line beside its text.
 	lineCost = 128
 )
 
-// A Line is what a workflow or an activity has logged.
+// A Line was logged by a workflow or an activity.
 type Line struct {
-	// Activity is the one that logged it, and Attempt the number of its attempt; empty and 0 if the workflow did.
+	// Activity names the activity that logged it, and Attempt its attempt; empty and 0 if the workflow did.
 	Activity string
 	Attempt  uint32
 	// At is when it was logged, in Unix nanoseconds.
@@ -29,14 +29,14 @@ type Line struct {
 	// Dropped is how many lines right before it were dropped. A line that only says so has no
 	// message.
 	Dropped int
-	// Level is that of log/slog.
+	// Level is a level of log/slog.
 	Level   int32
 	Message string
 }
 
 // List is the followers of all executions of a host. The zero value has none; nil is a list that never has any.
 type List struct {
-	count atomic.Int64 // of all followers; for those who ask without the lock
+	count atomic.Int64 // of all followers; for readers without the lock
 	mu    sync.Mutex
 	byID  map[journal.ID][]*Follower // guarded by mu
 }
@@ -51,7 +51,7 @@ type Follower struct {
 	held    int
 	dropped int
 	lastAt  int64 // of the line that was dropped last
-	logged  int   // lines so far, with those that were dropped
+	logged  int   // lines so far, with the dropped ones
 	taken   int   // of them
 }
 

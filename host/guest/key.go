@@ -108,7 +108,7 @@ func (d *KeyDeriver) fromFunction(ctx context.Context, r KeyRequest) (string, er
 	return key, abi.CheckKey(key)
 }
 
-// keyFailure tells failures of the host, after which another try may succeed, from those of the key function.
+// keyFailure tells failures of the host, after which another try may succeed, from failures of the key function.
 func keyFailure(ctx context.Context, workflow string, err error) error {
 	switch {
 	case ctx.Err() != nil:

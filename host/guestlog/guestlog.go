@@ -1,4 +1,4 @@
-// Package guestlog writes what guests log to the log of the host: their text, and their attributes
+// Package guestlog writes the log records of guests to the log of the host: their text, and their attributes
 // as attributes, so that `"cents":500` can be searched for.
 //
 // A guest cannot pass something off as the host's: an attribute with a name that the host gives
@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// own are the names of attributes that hosts give: those of what logs, and those of log/slog.
+// own are the names of attributes that hosts give: the logging guest's, and log/slog's.
 var own = map[string]bool{
 	"activity":      true,
 	"attempt":       true,

@@ -57,7 +57,7 @@ func (c *Codec) Encode(s *State) ([]byte, error) {
 	return packed, nil
 }
 
-// Decode reads what Encode has made. Bytes that were changed are an error.
+// Decode reads the output of Encode. Bytes that were changed are an error.
 func (c *Codec) Decode(packed []byte) (*State, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err

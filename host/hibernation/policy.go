@@ -19,7 +19,7 @@ const (
 func (p Policy) Enabled() bool { return p.Entries >= 0 }
 
 // WhenDropped tells whether the state of a guest that has seen the entries up to seq is saved when its instance is
-// dropped. The last one that was saved had seen those up to saved.
+// dropped. The state saved last had seen those up to saved.
 func (p Policy) WhenDropped(seq, saved uint64) bool {
 	return p.Enabled() && seq > saved && seq-saved >= uint64(p.Entries)
 }

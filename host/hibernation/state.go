@@ -25,7 +25,7 @@ type State struct {
 	Guest   *guest.Saved `msgpack:"guest"`
 }
 
-// Pending is an op without an outcome, and what the journal says about attempts at it.
+// Pending is an op without an outcome, and its attempts according to the journal.
 type Pending struct {
 	Op        journal.Op `msgpack:"op"`
 	Body      []byte     `msgpack:"body"`
@@ -38,7 +38,7 @@ type Pending struct {
 	LastError *abi.Error `msgpack:"last_error"`
 }
 
-// PendingOf is what is saved of an op. The outcome of one that has any is not.
+// PendingOf is the saved part of an op. Its outcome, if any, is not saved.
 func PendingOf(o *op.Op) (Pending, error) {
 	body, err := abi.Marshal(o.Body)
 	return Pending{

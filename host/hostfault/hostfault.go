@@ -12,7 +12,7 @@ import (
 
 // Fault is a panic.
 type Fault struct {
-	// What is the beginning of what it said.
+	// The beginning of its message.
 	What string
 	// Stack is where it happened.
 	Stack []byte

@@ -35,7 +35,7 @@ func (s *State) MarkStarted() { close(s.started) }
 // Started is closed once the host accepts work.
 func (s *State) Started() <-chan struct{} { return s.started }
 
-// Drain says that the host begins nothing new: what runs may finish.
+// Drain says that the host begins nothing new: running work may finish.
 func (s *State) Drain() {
 	if s.draining.CompareAndSwap(false, true) {
 		close(s.drains)
@@ -81,8 +81,8 @@ func (s *State) Accepting() error {
 	return nil
 }
 
-// EndReason is why a host that is over, or on its way out, does nothing more: another has taken over, or it is shutting
-// down.
+// EndReason is why a host that has stopped, or is stopping, does nothing more: another has taken over, or it is
+// shutting down.
 func (s *State) EndReason() error {
 	if lost := s.Lost(); lost != nil {
 		return lost

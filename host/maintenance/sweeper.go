@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// sweepEvery is how often what is over is looked over.
+	// sweepEvery is how often the sweeper looks for ended executions and receipts.
 	sweepEvery = time.Minute
 	// sweepPage is how much one call deletes, in small transactions. A call begins with the oldest,
-	// and on Postgres walks over what calls before it have deleted, as far as that is not vacuumed
+	// and on Postgres walks over the rows that earlier calls have deleted, as far as they are not vacuumed
 	// yet: so pages are large.
 	sweepPage = 100_000
 )
 
-// Sweeper deletes what was over for long enough: finished executions, or receipts.
+// Sweeper deletes rows some time after their end: finished executions, or receipts.
 type Sweeper struct {
 	// Begin is closed once executions may be deleted; nil means at once.
 	Begin <-chan struct{}
@@ -30,10 +30,10 @@ type Sweeper struct {
 	// Keep is how long it is kept.
 	Keep   time.Duration
 	Logger *slog.Logger
-	// Sweep deletes at most limit of those that were over before a time, and returns how many: see
+	// Sweep deletes at most limit rows that ended before a time, and returns how many: see
 	// [journal.Maintenance].
 	Sweep func(ctx context.Context, before int64, limit int) (int, error)
-	// What is deleted, in the words of the log.
+	// What names the deleted things, in the words of the log.
 	What string
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sweeps answers sweeps from a list, and records what it was asked for.
+// sweeps answers sweeps from a list, and records the requests.
 type sweeps struct {
 	mu      sync.Mutex
 	answers []int   // guarded by mu; -1 is a failure

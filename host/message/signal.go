@@ -16,7 +16,7 @@ import (
 //
 // Invariants:
 //
-//  1. A signal that was accepted is in the inbox until the workflow has looked at it. One that
+//  1. A signal that was accepted is in the inbox until the workflow has looked at it. A signal that
 //     it has not looked at when it continues as a new run is that run's, whatever its size.
 //  2. An op that is to receive a signal and is open when a turn ends says that all signals of its
 //     name delivered before it were looked at: a guest asks for the next when it has looked at the

@@ -227,7 +227,7 @@ func (v *following) tellEntries(entries []journal.Entry, told func(bytes int64))
 	return false, nil
 }
 
-// tellLines tells the lines from before a time, and the first so many that were logged. Those that were logged since
+// tellLines tells the lines from before a time, and the first so many that were logged. The lines logged since
 // the entries were read are among them: an activity logs before its outcome is an entry.
 func (v *following) tellLines(before int64, first int) error {
 	for {

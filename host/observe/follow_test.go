@@ -77,7 +77,7 @@ func (s *journalOf) Entries(
 }
 
 // TestLinesBeforeTheirEntries: the log lines of an activity are told before its outcome, also if
-// both come while a page is read. A line behind the entries of the page waits for those before it,
+// both come while a page is read. A line behind the entries of the page waits for earlier entries,
 // which the next page has.
 func TestLinesBeforeTheirEntries(t *testing.T) {
 	t.Parallel()

@@ -23,11 +23,12 @@ func (o *Op) NeedsHost() bool {
 	}
 }
 
-// Await says that the host has done its part: the answer will be sent. A lock may have its answer already, and
-// the op needs the host then.
+// Await says that the host has done its part: the answer will be sent. It may have come already, and the op needs the
+// host then.
 func (o *Op) Await() { o.Awaiting, o.early = !o.early, false }
 
-// Answered says that an entity has answered a lock: the op needs the host again, to ask for the next entity.
+// Answered says that the op needs the host again: an entity has answered a lock, and the next one is to be asked, or a
+// callee has ended, and its result is to be read.
 func (o *Op) Answered() { o.early, o.Awaiting = !o.Awaiting, false }
 
 // MayAwait tells whether the op can wait outside of memory for a message that ends it: see [Op.Awaiting].

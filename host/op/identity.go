@@ -23,7 +23,7 @@ func argumentHash(decoded any, body []byte) ([]byte, error) {
 	return sum[:hashSize], nil
 }
 
-// callIdentity is the part of an [abi.Call] that identifies its op. What becomes of the callee if the op is given up
+// callIdentity is the part of an [abi.Call] that identifies its op. The fate of the callee if the op is given up
 // may be changed while runs are under way.
 type callIdentity struct {
 	Input    []byte `msgpack:"input"`

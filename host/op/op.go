@@ -27,7 +27,7 @@ type Op struct {
 	// Awaiting says that the host has done its part of a call or a lock: the callee sends its result, the entity its
 	// answer.
 	Awaiting bool
-	// early says that an entity has answered a lock before the host said that it will: see Await.
+	// early says that an answer that is followed by work of the host came before the host said that it will: see Await.
 	early bool
 	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was settled, an activity had ended. Outcomes
 	// are delivered in this order.

@@ -295,7 +295,7 @@ func (s *Set) WakeAt() int64 {
 }
 
 // RestsUntil is the time before which nothing is expected to complete; [journal.Now] if the host or others may complete
-// an op at any moment. What waits for an interrupt or a message beside a time is not expected to get one.
+// an op at any moment. A wait for an interrupt or a message beside a time is not expected to get one.
 func (s *Set) RestsUntil() int64 {
 	if len(s.timed) == 0 || s.urgent > 0 || len(s.timed)+len(s.interrupts)+s.receiving < len(s.slots) {
 		return journal.Now

@@ -174,7 +174,7 @@ func (s *Scanner) eachDue(ctx context.Context, until int64, do func(id journal.I
 }
 
 // wakeReceivers has executions look into their inboxes to which results or requests to stop were
-// sent. The senders have told them, as a rule; this covers sends interrupted by a crash. Those in
+// sent. The senders have told them, as a rule; this covers sends interrupted by a crash. Receivers in
 // memory are told first.
 func (s *Scanner) wakeReceivers(ctx context.Context) {
 	var after journal.ID

@@ -37,8 +37,8 @@ func FinishedInsteadOfWaiting(pending map[uint32]*op.Op) *abi.Error {
 	)
 }
 
-// waitsForOthers is the error of a workflow that waits for other steps than it did before the restart. What those were
-// is not kept, only their sum.
+// waitsForOthers is the error of a workflow that waits for other steps than it did before the restart. The steps before
+// are not kept, only their sum.
 func waitsForOthers(after uint64, pending map[uint32]*op.Op) *abi.Error {
 	where := "after its first turn"
 	if after > 0 {

@@ -38,7 +38,7 @@ func (m *Misfit) For(execution string) error {
 	return &MisfitError{Cause: abi.Errorf(abi.CodeDoesNotFit, "%s", text), Diff: m.Diff}
 }
 
-// Fits judges about a journal that was played to its end on other code than that which wrote it; nil says that it fits.
+// Fits judges about a journal that was played to its end on other code than its own; nil says that it fits.
 // Outcome is how the guest has finished, nil if it waits; before are the steps that the execution waited for with its
 // own code, and later are steps that it came to after the part that was played. Has tells which activities the module
 // has; nil if that is not known.
@@ -46,9 +46,9 @@ func (m *Misfit) For(execution string) error {
 // A step that has run and that the new code does not come to does not fit: it would be as if it had never happened. But
 // a guest that waits for a step that has not run, because it was inserted, may come to it later. It is told from a
 // guest that has passed the step by its waits: if the execution waited for all of these before, nothing was inserted.
-// If it waits for a step of the same kind and name as one that has run, then its arguments have changed, and it would
-// run twice. And it will never come to an activity that its module does not have: that was removed, or has another name
-// now, under which it would run twice.
+// If it waits for a step of the same kind and name as a step that has run, then its arguments have changed, and it
+// would run twice. And it will never come to an activity that its module does not have: that was removed, or has
+// another name now, under which it would run twice.
 func (p *Player) Fits(
 	outcome *abi.Outcome, before journal.Waiting, later map[journal.StepID]bool, has func(activity string) bool,
 ) *Misfit {

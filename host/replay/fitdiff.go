@@ -63,7 +63,7 @@ func (d *Diff) String() string {
 // diff aligns the two sides: the code's ops in their order, each beside the entry that answers it, and the entries that
 // no op has claimed at the place where they stood.
 func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
-	missing := map[journal.StepID]string{} // what is to be said of them
+	missing := map[journal.StepID]string{} // the text about each
 	for _, en := range unclaimed {
 		missing[en.Op.Step()] = "the code does not come to it"
 		if changed != nil {

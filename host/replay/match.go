@@ -9,9 +9,9 @@ import (
 type Ops struct {
 	pending map[uint32]*op.Op
 	waiting journal.StepSum           // the sum of the pending steps
-	issued  map[uint32]identity       // those that are pending or were cancelled
+	issued  map[uint32]identity       // the pending and the cancelled ops
 	steps   map[journal.StepID]uint32 // the numbers of all that were ever issued
-	partial bool                      // of those that were cancelled, some are not known
+	partial bool                      // some cancelled ops are not known
 }
 
 // identity is the kept part of an op, without its body, which may be large.

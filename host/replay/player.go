@@ -30,8 +30,8 @@ type Player struct {
 	moved    uint64           // entries up to this one were delivered to other code
 	drained  bool             // they are all read
 	strict   bool             // and the guest has come as far with them as it can
-	before   journal.Waiting  // what the row says
-	waited   journal.Waiting  // what the last entry says that says so
+	before   journal.Waiting  // from the row
+	waited   journal.Waiting  // from the last entry that has it
 	compared bool             // the guest was found to wait for that
 	row      *journal.Waiting // see Recovers; nil if it does not
 	endKnown bool             // see EndIsKnown
@@ -46,9 +46,9 @@ type Player struct {
 	declined []string                         // changes of the code that the run is behind
 	record   record
 
-	due     []journal.Entry // what was handed out last
+	due     []journal.Entry // handed out last
 	section op.Section      // that the guest is in
-	gaveUp  []*op.Op        // what its last turn has given up
+	gaveUp  []*op.Op        // given up by its last turn
 }
 
 // NewPlayer plays a journal. Entries up to moved were delivered to other code; all of them were, in the trial of a
@@ -97,8 +97,8 @@ func (p *Player) Section() op.Section { return p.section }
 // GaveUp are the ops that the last turn has given up, and that were issued before it.
 func (p *Player) GaveUp() []*op.Op { return p.gaveUp }
 
-// Recovers says that the replay is to find out what turns have caused that had no commit of their own, given what
-// the row says that the execution waited for.
+// Recovers says that the replay is to find the effects of turns without a commit of their own, given the steps that
+// the execution waited for according to the row.
 func (p *Player) Recovers(row journal.Waiting) { p.row = &row }
 
 // HasCommit tells whether the last turn, and so each before it, is known to have had a commit of its
@@ -132,7 +132,7 @@ func (p *Player) behindEnd(due []journal.Entry) error {
 	return nil
 }
 
-// Turn takes note of what the guest did in a turn.
+// Turn records the guest's ops in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	p.gaveUp = nil
 	for _, number := range cancelled {

@@ -15,7 +15,7 @@ type Reader struct {
 	pages Pages
 	upTo  uint64 // the last sequence number that is wanted
 
-	page []journal.Entry // what is left of it
+	page []journal.Entry // its remainder
 	all  []journal.Entry // all of it
 	read uint64          // the last sequence number that was read
 	end  bool            // there is no further page

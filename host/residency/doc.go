@@ -2,6 +2,6 @@
 // need the memory. It only decides. Whose instance is dropped, and that it is not one at work, is the business of the
 // Evict function it is given.
 //
-// What becomes of an instance that is dropped is not its business: images are host/wasm's, saved states
+// The remains of a dropped instance are not its business: images are host/wasm's, saved states
 // host/hibernation's. The package imports journal for ids, host/budget and host/metric. Start reading at residency.go.
 package residency

@@ -16,7 +16,7 @@ import (
 
 // Config configures a [List].
 type Config struct {
-	// Budget is what instances take their memory from. The list frees memory for it.
+	// Budget gives instances their memory. The list frees memory for it.
 	Budget *budget.Budget
 	Clock  clockwork.Clock
 	// Evict drops the instance of an execution, if it is not at work at that moment, and reports whether it did. One
@@ -28,9 +28,9 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// List knows which executions have a warm instance: those at work, and those that rest, by when they were used last.
+// List knows which executions have a warm instance: the working ones, and the idle ones, by their last use.
 //
-// Invariant: an instance that rests is in the list of those that rest. So whatever the number of instances, finding one
+// Invariant: an idle instance is in the list of idle instances. So whatever the number of instances, finding one
 // to evict costs nothing, and none that could go is overlooked while another execution waits for memory.
 type List struct {
 	cfg   Config
@@ -55,14 +55,14 @@ func New(cfg Config) *List {
 	}
 }
 
-// Admit waits until there is memory for an instance of an execution. The budget's owner says what is given up for it,
-// on the caller's goroutine: see [budget.Budget.ReclaimBy]. The caller holds the permit for as long as it holds the
-// instance.
+// Admit waits until there is memory for an instance of an execution. The budget's owner chooses the memory to give up
+// for it, on the caller's goroutine: see [budget.Budget.ReclaimBy]. The caller holds the permit for as long as it holds
+// the instance.
 func (l *List) Admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
 	return l.cfg.Budget.Acquire(ctx, bytes)
 }
 
-// Use says that the instance of an execution is at work: a fresh one, or one that rested.
+// Use says that the instance of an execution is at work: a fresh or an idle one.
 func (l *List) Use(id journal.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *List) Run(ctx context.Context) {
 	}
 }
 
-// EvictOldest evicts the instance whose last use is longest ago, of those that rest. It reports whether there was one.
+// EvictOldest evicts the least recently used idle instance. It reports whether there was one.
 func (l *List) EvictOldest() bool { return l.evictRestingSince(l.cfg.Clock.Now()) }
 
 // evictRestingSince evicts one instance that has rested since a time or longer.
@@ -130,7 +130,7 @@ func (l *List) evictRestingSince(since time.Time) bool {
 	}
 }
 
-// takeOldest takes the instance that has rested longest off the list of those that rest, if it has since a time.
+// takeOldest takes the longest idle instance off the list of idle ones, if it has been idle since a time.
 func (l *List) takeOldest(since time.Time) (id journal.ID, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

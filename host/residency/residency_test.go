@@ -106,7 +106,7 @@ func TestInstancesAtWorkStay(t *testing.T) {
 	})
 }
 
-// TestOneThatBeginsToWorkIsPassedOver asks for the memory of one that has just been given something to do.
+// TestOneThatBeginsToWorkIsPassedOver asks for the memory of an instance that has just been given work.
 func TestOneThatBeginsToWorkIsPassedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxPass bounds the ticks that are passed over before the row is committed, so that those of a year take a second's
-// work each time and not all of it at once.
+// maxPass bounds the ticks that are passed over before the row is committed, so that the ticks of a year take a
+// second's work each time and not all of it at once.
 const maxPass = 10_000
 
 // origin is where the row of a schedule names a start.
@@ -113,7 +113,7 @@ func (p *plan) retime(spec journal.ScheduleSpec) (err error) {
 	return err
 }
 
-// backfillTimes are those of a backfill; nil if there are none.
+// backfillTimes are the ticks of a backfill; nil if there are none.
 func (p *plan) backfillTimes(b *journal.Backfill) Timetable {
 	if b.Times == nil {
 		return p.table

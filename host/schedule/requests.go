@@ -218,7 +218,7 @@ func (r *Schedules) Pause(ctx context.Context, namespace, name, note string) (*j
 	return r.setPaused(ctx, namespace, name, note, true)
 }
 
-// Resume lets ticks be started again. Those of the time between are gone.
+// Resume lets ticks be started again. The ticks of the time between are gone.
 func (r *Schedules) Resume(ctx context.Context, namespace, name, note string) (*journal.Schedule, error) {
 	return r.setPaused(ctx, namespace, name, note, false)
 }
@@ -400,7 +400,7 @@ func (r *Schedules) Describe(ctx context.Context, namespace, name string, upcomi
 	return &Description{Schedule: *s, Upcoming: p.upcoming(upcoming)}, nil
 }
 
-// List lists the schedules of a namespace by name, those with a name above after, each with its next time.
+// List lists the schedules of a namespace by name, from the first name above after, each with its next time.
 func (r *Schedules) List(ctx context.Context, namespace, after string, limit int) ([]Description, error) {
 	page, err := r.page(ctx, namespace, after, limit)
 	if err != nil {

@@ -83,7 +83,7 @@ type Schedules struct {
 	busy    map[journal.ID]chan struct{} // guarded by mu, like all below; closed when it is free
 	woken   map[journal.ID]bool          // a task for it is on its way
 	stuck   int                          // how many of these tasks wait before they try again
-	watched map[journal.ID]*watch        // the runs, one of which has to end
+	watched map[journal.ID]*watch        // the runs; one has to end
 	known   map[journal.ID]int64         // the version that this host has written or adopted
 	closed  bool
 	scanned bool

@@ -33,7 +33,7 @@ import (
 // The limit: a run that retention has deleted is not found, and its tick is started again. That
 // takes a clock that was ahead for longer than finished executions are kept.
 //
-// A clock that is set back wakes no schedule: timers and wake times are those of the future. A
+// A clock that is set back wakes no schedule: timers and wake times lie in the future. A
 // host that starts, or sees the clock behind the time of its own last commit, reads each schedule
 // that is not due once ([Schedules.review]).
 

@@ -85,7 +85,7 @@ func TestUnreadableRunIsInTheWayOfItsOwnSchedule(t *testing.T) {
 }
 
 // TestStuckSchedulesLeaveRoom has more schedules fail again and again than may be woken at once: the scan
-// goes on to those behind them.
+// goes on to the schedules behind them.
 func TestStuckSchedulesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

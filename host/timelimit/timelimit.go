@@ -108,8 +108,8 @@ func (w *watchdog) count() {
 	w.timer.Reset(min(w.tick, w.left))
 }
 
-// counted is how much of the time since the last tick counts. What was to come after due, and came later than that by
-// more than a tick, counts as if it had been on time.
+// counted is how much of the time since the last tick counts. A tick that was to come after due, and came later than
+// that by more than a tick, counts as if it had been on time.
 func counted(passed, due, tick time.Duration) time.Duration {
 	if passed > due+tick {
 		return due

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTimeout ends a context when its time is over, to the moment.
+// TestTimeout ends a context when its time has passed, to the moment.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestProcessThatWasAway(t *testing.T) {
 	require.True(t, ended())
 }
 
-// TestWhatCounts lets time pass in any portions: a limit is over when the time that the process ran, counting an
+// TestWhatCounts lets time pass in any portions: a limit has passed when the time that the process ran, counting an
 // absence as one tick, is as long as the limit.
 func TestWhatCounts(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ const Ahead = 25 * time.Millisecond
 
 // MaxLead is the longest time before its own that an execution is announced. Where many are due at about the same time
 // the host could not bring in all of them in so short a while as [Ahead]: they are announced one after the other, each
-// by spacing earlier than the one before. That is about what bringing in one takes a processor.
+// by spacing earlier than the one before. That is about the time that a processor needs to bring in one.
 const MaxLead = 2 * time.Second
 
 // quietPeriod is how long after a time that has come nothing is announced, as far as there is time for that: to bring

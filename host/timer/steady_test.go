@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine has a wall clock that can be set, and a monotonic one that cannot.
+// machine has a wall clock that can be set, and a monotonic clock that cannot.
 type machine struct {
 	wall   int64
 	passed time.Duration

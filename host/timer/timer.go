@@ -168,7 +168,7 @@ func (h *Heap) look() {
 	}
 }
 
-// popDue takes the due executions, notes those to announce, and tells how long until there are more of either.
+// popDue takes the due executions, notes the ones to announce, and tells how long until there are more of either.
 func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +186,7 @@ func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 		h.forgetLocked(it)
 		over = append(over, it)
 	}
-	// What could not be announced in time, because the host was away, came first.
+	// Timers that could not be announced in time, because the host was away, came first.
 	slices.SortStableFunc(over, func(a, b *item) int { return cmp.Compare(a.at, b.at) })
 	for _, it := range over {
 		due = append(due, it.id)

@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// stepped is a wall clock that can be set, in virtual time. Timers go on as they were, as those of a real machine do:
+// stepped is a wall clock that can be set, in virtual time. Timers go on as they were, as on a real machine:
 // they do not know the wall clock.
 type stepped struct {
 	clockwork.Clock

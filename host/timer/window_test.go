@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// windowModel is a heap that may hold few timers, a store that has all, and a reader of the store that does what
+// windowModel is a heap that may hold few timers, a store that has all, and a reader of the store that works as
 // host/recovery does.
 type windowModel struct {
 	clock    *clockwork.FakeClock

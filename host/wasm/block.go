@@ -15,7 +15,7 @@ import (
 
 // A guest that blocks is ended, and its author wants to know where it did. In Go the sleeping
 // goroutine is not the running one: the scheduler is, when it has nothing else to do. Which
-// goroutine waits for what, Go's runtime knows, and it says so when it dies. So poll_oneoff fails
+// goroutine waits for which event, Go's runtime knows, and it says so when it dies. So poll_oneoff fails
 // for a Go program, which its runtime does not survive: it writes its report, as for a deadlock,
 // and exits.
 //
@@ -79,7 +79,7 @@ type pollListener struct{}
 
 var _ experimental.FunctionListener = pollListener{}
 
-// errnoNotSupported is what WASI calls it.
+// errnoNotSupported is WASI's number for it.
 const errnoNotSupported = 58
 
 // Before implements [experimental.FunctionListener].

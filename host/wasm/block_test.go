@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestABlockedGuestIsQuiet: what Go writes about its end, when it may not block, is for the host alone.
+// TestABlockedGuestIsQuiet: Go's report about its end, when it may not block, is for the host alone.
 func TestABlockedGuestIsQuiet(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)

@@ -21,7 +21,7 @@ import (
 // file that is removed while another host reads it stays until that host closes it, and a missing
 // one is compiled again.
 
-// cacheFailed tells failures of the cache on disk from those of the module.
+// cacheFailed tells failures of the cache on disk from failures of the module.
 func (r *Runtime) cacheFailed(err error) bool {
 	var path *os.PathError
 	var link *os.LinkError

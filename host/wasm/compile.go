@@ -123,7 +123,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
 	compiled, err := r.engineCompile(p.Content)
-	if err != nil && p.file != "" { // whatever it is that was read there
+	if err != nil && p.file != "" { // whatever was read there
 		_ = os.Remove(p.file)
 		if p, err = r.prepare(digest, module, len(content)); err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func (r *Runtime) Accept(content []byte) error {
 	return module.CheckMemory(r.cfg.MemoryLimit)
 }
 
-// check parses a binary and compares it with what every host takes, before the engine sees it.
+// check parses a binary and compares it with the limits of every host, before the engine sees it.
 func (r *Runtime) check(content []byte) (*binary.Module, error) {
 	module, err := binary.Parse(content)
 	if err != nil {

@@ -17,9 +17,9 @@
 //
 // # World and Turn
 //
-// A [World] is what one instance can observe: the Cruster imports (imports.go) and a WASI preview 1 whose clock, random
-// source, sleep and standard streams are the world's (wasi.go). Two instances of a module whose worlds give the same
-// answers behave the same.
+// A [World] is the environment of one instance: the Cruster imports (imports.go) and a WASI preview 1 whose clock,
+// random source, sleep and standard streams are the world's (wasi.go). Two instances of a module whose worlds give the
+// same answers behave the same.
 //
 // A [Turn] is one call into the guest: [Instance.Start] or [Instance.Resume]. Between turns an instance holds no
 // goroutine.

@@ -70,7 +70,7 @@ func KeptStacks(m *Module) (starts []int) {
 	return starts
 }
 
-// PagesWritten counts the pages of 4 KiB that differ from those of the image.
+// PagesWritten counts the pages of 4 KiB that differ from the image.
 func PagesWritten(i *Instance) (pages int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -145,7 +145,7 @@ func TestFuelOfATurn(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestFuelIsOutOfReach: a guest can neither import what fills it up nor name it.
+// TestFuelIsOutOfReach: a guest can neither import the function that fills it up nor name it.
 func TestFuelIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})

@@ -27,9 +27,9 @@ func memoryLoop() []byte {
 	}.Assemble()
 }
 
-// BenchmarkFuel measures what fuel costs: code as it was uploaded, and metered. The two alternate, and the fastest turn
-// of each counts: others use this machine, too. The guest in Rust is there if CRUSTER_TEST_MODULES names a folder of
-// modules that were built.
+// BenchmarkFuel measures the cost of fuel: code as it was uploaded, and metered. The two alternate, and the fastest
+// turn of each counts: others use this machine, too. The guest in Rust is there if CRUSTER_TEST_MODULES names a folder
+// of modules that were built.
 func BenchmarkFuel(b *testing.B) {
 	compute, err := buildGuest(b.TempDir(), "compute")
 	require.NoError(b, err)

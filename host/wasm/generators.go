@@ -33,7 +33,7 @@ const (
 	generatorI      = generatorBlock + generatorSeed
 	generatorN      = generatorI + 4
 	generatorC      = generatorI + 8
-	generatorSize   = generatorI + 16 // with what pads it to words
+	generatorSize   = generatorI + 16 // with the padding to words
 	generatorCheap  = 8
 	generatorReseed = 4 // words at the end of the last block that are not handed out
 )
@@ -47,8 +47,8 @@ const (
 var errTooManyGenerators = errors.New("its memory looks too much like random generators")
 
 // findGenerators compares the memories of two instances that were initialised with different random bytes, and finds
-// the generators in what differs. That a place holds a generator is certain: its block is what its seed yields, in both
-// memories.
+// the generators in the differences. That a place holds a generator is certain: its block follows from its seed, in
+// both memories.
 func findGenerators(one, two []byte) ([]generator, error) {
 	var found []generator
 	candidates := 0

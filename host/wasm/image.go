@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// image is the state of an instance that has initialised itself: what every other instance of the module begins with.
+// image is the state of an instance that has initialised itself: every other instance of the module begins with it.
 //
 // # Invisible to a guest
 //
@@ -61,7 +61,7 @@ func (img *image) close() {
 	}
 }
 
-// images are those of one module.
+// images are the images of one module.
 type images struct {
 	mu      sync.Mutex
 	any     *image             // for all limits that it fits into; guarded by mu
@@ -186,8 +186,8 @@ func (m *Module) initializeNeutral(ctx context.Context, world World, seed byte) 
 	return i, nil
 }
 
-// takeImageLocked compares two instances that differ in their random numbers alone. The error says why what one of them
-// holds cannot be the state of others.
+// takeImageLocked compares two instances that differ in their random numbers alone. The error says why the state of one
+// of them cannot be the state of others.
 func (i *Instance) takeImageLocked(other *Instance) (*image, error) {
 	switch {
 	case i.machine.dirty || other.machine.dirty:

@@ -69,7 +69,7 @@ func forget(space []byte) bool {
 	return len(space) == 0 || syscall.Madvise(space, syscall.MADV_DONTNEED) == nil
 }
 
-// shut takes back what open has opened.
+// shut undoes open.
 func shut(space []byte) bool {
 	return len(space) == 0 || forget(space) && syscall.Mprotect(space, syscall.PROT_NONE) == nil
 }

@@ -59,7 +59,7 @@ type Instance struct {
 	crash   symbolize.CrashLog
 	closed  bool
 
-	// What WASI shows of the world.
+	// WASI's view of the world.
 	clock     func() time.Time
 	random    io.Reader
 	origin    int64     // of the monotonic clock, if hasOrigin; else base decides
@@ -70,7 +70,7 @@ type Instance struct {
 
 	// State of the turn under way.
 	turnCtx      context.Context // nil between turns
-	pending      []byte          // what input yields
+	pending      []byte          // returned by input
 	hasPending   bool
 	output       []byte
 	hasOutput    bool

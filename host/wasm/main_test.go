@@ -19,7 +19,7 @@ import (
 	"github.com/cruster/cruster/internal/leaktest"
 )
 
-// What TestMain prepares: the guests of testdata, and a compilation cache that all tests share, filled before by
+// TestMain prepares the guests of testdata, and a compilation cache that all tests share, filled before by
 // scripts/test.sh if CRUSTER_WASM_CACHE names it.
 var (
 	probeBinary, initLoopBinary, initTwiceBinary []byte

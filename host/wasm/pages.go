@@ -9,9 +9,9 @@ import (
 // A machine in the pool keeps the pages that guests have written to: they are made the image's again by a copy. The
 // next guest, which will write to much the same pages, does not have to wait for the kernel to make each of them anew.
 //
-// # What must hold
+// # Invariants
 //
-// No guest may see what another has left. So a reset has to know every page that was written to, or drop them all.
+// No guest may see the memory of another. So a reset has to know every page that was written to, or drop them all.
 //
 // # Which pages these are
 //
@@ -25,8 +25,8 @@ import (
 //
 //   - A turn: the guest, and the host functions that it calls. It is watched. It strays if
 //     there was a fault, or if it was not watched to its end.
-//   - The seeds of generators, before the first turn. Their pages are always among those
-//     that are known.
+//   - The seeds of generators, before the first turn. Their pages are always among the
+//     known ones.
 //   - The output of cruster_describe, and a saved state, are said to stray.
 //   - A reset, which writes to the pages that are known.
 //
@@ -43,7 +43,7 @@ const trimEvery = 64
 // span is a part of a memory, in bytes from its start.
 type span struct{ start, end uint64 }
 
-// restore makes the pages that were written to those of the image. It does nothing and reports false if they are too
+// restore makes the pages that were written to equal to the image's. It does nothing and reports false if they are too
 // many, or not known.
 func (m *linearMemory) restore(img *image) bool {
 	space, view := m.reserved[:img.size], img.content()
@@ -63,7 +63,7 @@ func (m *linearMemory) restore(img *image) bool {
 	return true
 }
 
-// trim drops the pages that the last guest has not changed. Those of generators stay: they are
+// trim drops the pages that the last guest has not changed. The pages of generators stay: they are
 // written to without being watched. It reports false if the kernel would not.
 func (m *linearMemory) trim(img *image, space, view []byte) bool {
 	page := uint64(os.Getpagesize())

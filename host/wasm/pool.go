@@ -16,7 +16,7 @@ type pool struct {
 	sweep clockwork.Timer // runs while there are idle ones; guarded by mu
 }
 
-// Stats count what instances were made of.
+// Stats count the sources of instances.
 type Stats struct {
 	// Idle machines wait in pools.
 	Idle int64

@@ -67,7 +67,7 @@ type Config struct {
 	// count. Defaults to 10 seconds.
 	InitTimeout time.Duration
 
-	// Logger receives what concerns no single caller. Defaults to a logger that drops everything.
+	// Logger receives records that concern no single caller. Defaults to a logger that drops everything.
 	Logger *slog.Logger
 
 	// MaxModuleSize bounds the binary of a module that is uploaded, in bytes. Defaults to 32 MiB.
@@ -131,7 +131,7 @@ type Runtime struct {
 	warmth warmth
 	cores  *cores
 
-	// without says what this system does not have. Tests take things away.
+	// without names the facilities that this system lacks. Tests take things away.
 	without struct{ imageFiles, reservations bool }
 	cache   wazero.CompilationCache
 

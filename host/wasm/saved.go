@@ -33,7 +33,7 @@ type Saved struct {
 	// Origin is the reading of the monotonic clock then.
 	Clock  int64 `msgpack:"clock"`
 	Origin int64 `msgpack:"origin"`
-	// Fuel is what its turns have used.
+	// Fuel is the fuel that its turns have used.
 	Fuel int64 `msgpack:"fuel"`
 }
 

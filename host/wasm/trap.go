@@ -52,7 +52,7 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 		return starved
 	}
 	func() {
-		// The world's streams may be what panicked; the crash log has its part by now in any case.
+		// The world's streams may have panicked; the crash log has its part by now in any case.
 		defer func() { _ = recover() }()
 		i.flushLocked()
 	}()

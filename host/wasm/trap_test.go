@@ -130,7 +130,7 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestTinyTraps does by hand what compilers would not.
+// TestTinyTraps runs code by hand that compilers would not produce.
 func TestTinyTraps(t *testing.T) {
 	t.Parallel()
 	sleepImport := []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeOp)}

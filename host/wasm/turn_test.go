@@ -56,7 +56,8 @@ func TestInputTooLarge(t *testing.T) {
 	require.Len(t, turn.Output, abi.MaxBody)
 }
 
-// TestInputIsTaken: who hands a guest its input is told when the guest has it, and before the guest goes on.
+// TestInputIsTaken: the caller that hands a guest its input is told when the guest has it, and before the guest goes
+// on.
 func TestInputIsTaken(t *testing.T) {
 	t.Parallel()
 	var happened []string

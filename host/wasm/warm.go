@@ -7,13 +7,13 @@ import (
 )
 
 // maxWarm is how many machines of a runtime may rest warm: with the pages that they wrote to, as
-// copies of those of the image. They have up to a megabyte each, and some hundred kilobytes for a
+// copies of the image's. They have up to a megabyte each, and some hundred kilobytes for a
 // small guest in Go. A guest that is given one of them does not have to wait for the kernel to make
 // each page anew. All others rest without.
 const maxWarm = 64
 
 // warmth is the machines that rest warm. The least recently used one loses its pages to the next:
-// machines in use have to be warm, whatever their module, not the ones that came first.
+// machines in use have to be warm, whatever their module, not the first ones.
 //
 // The mutex of a pool may be held when this one is taken, never the other way round.
 type warmth struct {

@@ -12,7 +12,7 @@ import (
 // runtime takes a clock at zero for a broken one.
 var neutralTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// enterWorld decides what WASI shows from now on.
+// enterWorld selects the world that WASI shows from now on.
 func (i *Instance) enterWorld(world World) {
 	i.world = world
 	i.clock, i.random = world.Clock, world.Random
@@ -93,7 +93,7 @@ const (
 	maxNaps = 64
 )
 
-// nanosleep is what poll_oneoff does when it would block. Go's scheduler calls it when all goroutines wait and a timer
+// nanosleep is called by poll_oneoff when it would block. Go's scheduler calls it when all goroutines wait and a timer
 // is pending. A poll without waiting does not get here.
 func (i *Instance) nanosleep(ns int64) {
 	d := time.Duration(ns)

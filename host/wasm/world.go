@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// World is what one instance can observe. Its functions are called on the goroutine that runs the instance, never two
+// World is the environment of one instance. Its functions are called on the goroutine that runs the instance, never two
 // at a time, and must not call the instance back.
 type World struct {
 	// Call performs an immediate import (tx_exec, tx_query, http, config) while the instance waits. Nil refuses all of
@@ -54,7 +54,7 @@ type World struct {
 	// sequence.
 	Random io.Reader
 
-	// Sleep blocks until d has passed or ctx is done: what poll_oneoff does with a clock. Nil refuses to block, and the
+	// Sleep blocks until d has passed or ctx is done: poll_oneoff calls it for a clock. Nil refuses to block, and the
 	// guest traps with CodeBlockingSleep.
 	Sleep func(ctx context.Context, d time.Duration) error
 

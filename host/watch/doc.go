@@ -1,4 +1,4 @@
-// Package watch tells those who wait for an execution that it is over or paused: clients that wait for a result, and
+// Package watch tells the waiters for an execution that it has ended or paused: clients that wait for a result, and
 // workflows that wait for another.
 //
 // A watcher costs no goroutine. The package imports journal and nothing else of Cruster.

@@ -12,7 +12,7 @@ type List struct {
 	byID map[journal.ID][]*Watcher // guarded by mu
 }
 
-// Watcher is called with the row when its execution is over or paused.
+// Watcher is called with the row when its execution has ended or paused.
 type Watcher struct {
 	tell func(row *journal.Execution) (enough bool)
 }
@@ -43,7 +43,7 @@ func (l *List) Remove(id journal.ID, watchers ...*Watcher) {
 	l.byID[id] = rest
 }
 
-// Notify tells all watchers of an execution. They stay on the list meanwhile: one who waits for another
+// Notify tells all watchers of an execution. They stay on the list meanwhile: a waiter for another
 // run than this must be there when that is told of at the same time.
 func (l *List) Notify(row *journal.Execution) {
 	l.mu.Lock()
@@ -60,7 +60,7 @@ func (l *List) Notify(row *journal.Execution) {
 	}
 }
 
-// without is a list of its own: others may be telling those of the first.
+// without is a list of its own: others may be telling the watchers of the first.
 func without(watchers, gone []*Watcher) (rest []*Watcher) {
 	left := make(map[*Watcher]bool, len(gone)) // thousands may wait for one execution
 	for _, w := range gone {

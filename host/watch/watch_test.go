@@ -53,7 +53,7 @@ func TestRemoveWhileBeingTold(t *testing.T) {
 	require.Empty(t, list.byID, "a watcher that left is still kept")
 }
 
-// TestNotifyWhileBeingTold tells a watcher what it waits for while it is told of something else.
+// TestNotifyWhileBeingTold notifies a watcher while it handles another notification.
 func TestNotifyWhileBeingTold(t *testing.T) {
 	t.Parallel()
 	list := NewList()

@@ -29,7 +29,7 @@ func find[K comparable, T any](ctx context.Context, s *Store, rows map[K]T, key 
 	})
 }
 
-// list reads what take makes of the rows that it wants, in order, as many as the limit allows.
+// list collects the results of take, of wanted rows only, in order, as many as the limit allows.
 func list[K comparable, V, T any](
 	ctx context.Context, s *Store, rows map[K]V, take func(K, V) (T, bool), compare func(a, b T) int, limit int,
 ) ([]T, error) {

@@ -32,7 +32,7 @@ func (e *execution) clone() *execution {
 	}
 }
 
-// update changes the row, and what there is one of besides it.
+// update changes the row, the saved state and the published values.
 func (e *execution) update(w *journal.Write) {
 	if u := w.Update; u != nil {
 		e.row.State, e.row.WakeAt, e.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt

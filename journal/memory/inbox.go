@@ -17,7 +17,7 @@ type box struct {
 	bytes    int                        // of messages
 	origins  map[journal.Origin]bool    // of messages, parked or not
 	parked   map[uint64]parked          // by position
-	// parkedBytes are those of parked messages.
+	// parkedBytes is the size of the parked messages.
 	parkedBytes int
 }
 
@@ -54,7 +54,7 @@ func (b *box) full(m *journal.Message) bool {
 	return bounded && (limit.Exceeded(int64(len(b.messages)), int64(b.bytes), m.Bytes) || b.parkedFull())
 }
 
-// overfull reports whether it exceeds its bounds, also those for messages sent by others.
+// overfull reports whether it exceeds its bounds, also the bounds for messages sent by others.
 func (b *box) overfull() bool {
 	return len(b.messages) > journal.MaxSentInbox || b.bytes > journal.MaxSentInboxBytes
 }

@@ -45,7 +45,7 @@ func (s *Store) chainLocked(key journal.RunKey) *execution {
 	return nil
 }
 
-// meets tells whether the attributes of an execution are what all conditions ask for.
+// meets tells whether the attributes of an execution meet all conditions.
 func (e *execution) meets(where []journal.Condition) bool {
 	if len(where) == 0 {
 		return true

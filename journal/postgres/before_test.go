@@ -24,7 +24,7 @@ func TestStoreFromBeforeRuns(t *testing.T) {
 	storetest.RunBefore(t, open(t, postgres.Config{Schema: restoreBefore(t)}))
 }
 
-// What such a version had given up is asked to stop.
+// A callee that such a version had given up is asked to stop.
 func TestGiveUpsBecomeRequests(t *testing.T) {
 	t.Parallel()
 	schema := restoreBefore(t)
@@ -64,7 +64,7 @@ func TestDeferredsBecomeMessages(t *testing.T) {
 	storetest.RunSettledBefore(t, open(t, postgres.Config{Schema: schema}))
 }
 
-// inSchema is a connection whose tables are those of a schema.
+// inSchema is a connection to the tables of a schema.
 func inSchema(t *testing.T, schema string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))

@@ -177,7 +177,7 @@ type entryRows struct {
 	bodies      [][]byte
 }
 
-// add adds the entries of a write. Those of a guest have a row each: the key of its row is what keeps a
+// add adds the entries of a write. Entries of a guest have a row each: the key of its row keeps a
 // transaction of a guest whose commit is in doubt from taking effect beside the Void entry in its place.
 func (r *entryRows) add(w *journal.Write, known premise) {
 	rows := journal.PackEntries(w.Entries)

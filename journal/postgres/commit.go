@@ -27,7 +27,7 @@ func (s *Store) CommitsAtOnce() int { return batchesAtOnce }
 // Invariants: a write takes effect whole or not at all; a write that is fenced, finds no execution, no message, or a
 // sequence number that is taken, does not hurt its neighbours; and a stale owner writes nothing, whatever the timing.
 //
-// The naive way is to read what there is, decide about each write, and write the rest: two round trips at least. Nearly
+// The naive way is to read the state, decide about each write, and write the rest: two round trips at least. Nearly
 // always the decision is "all of them", because the owner of a shard knows its executions. So the first try is
 // optimistic: BEGIN, fence, a handful of statements over arrays, COMMIT, all in one round trip. Each statement checks
 // its premise (expect, unique keys). If one is wrong the server skips everything up to and including the COMMIT:

@@ -27,7 +27,7 @@ type Config struct {
 	// seconds.
 	GuestTxLimit time.Duration
 
-	// Logger receives what operators should know. Defaults to slog.Default.
+	// Logger receives messages for operators. Defaults to slog.Default.
 	Logger *slog.Logger
 
 	// MaxConns bounds the connections for Cruster's own statements, apart from commits, which have two of their own.

@@ -52,7 +52,7 @@ func (s *Store) commitDecided(
 	return outcomes, nil
 }
 
-// decide tells what becomes of a write: the zero Result says that it takes effect.
+// decide decides about a write: the zero Result says that it takes effect.
 func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if snap.fences[write.ID.Shard()] != write.Fence {
 		return journal.Result{Err: journal.ErrFenced}

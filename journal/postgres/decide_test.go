@@ -14,9 +14,9 @@ import (
 )
 
 // TestDecide decides about writes in order. All executions are in shards of epoch 1. The argument
-// have lists what the store holds: "a" is an execution, "a/3" an entry of it, "a!paid" a settled
+// have lists the contents of the store: "a" is an execution, "a/3" an entry of it, "a!paid" a settled
 // deferred, "a+3" the message at position 3 that has the origin 3, "a=3" a receipt of that origin,
-// "a+full" an inbox without room, and "a+overfull" one without room for what others send. Each line
+// "a+full" an inbox without room, and "a+overfull" one without room for messages of others. Each line
 // of the input is a write: an execution, then its parts: start, N (an entry), !NAME (a settlement),
 // update, stale (of a past epoch), entity (it is one, and is replaced), destroy, +N (a message of
 // an origin is received), -N (it is taken), =N (a receipt is left), >a+N (it is sent to another),

@@ -77,8 +77,8 @@ func (s *Store) Deploy(
 	return journal.Deployment{}, fmt.Errorf("%s: %w", op, context.Cause(ctx))
 }
 
-// deploy makes the deployment in one transaction. Each statement has a limit of its own: those of the module may take
-// long, ours may not.
+// deploy makes the deployment in one transaction. Each statement has a limit of its own: statements of the module may
+// take long, ours may not.
 //
 // The fence is looked at first, so that a host that lost its shards does not begin, and again at the end, with a lock:
 // were it held from the start, a claim would have to wait for the migrations.
@@ -255,7 +255,7 @@ func (s *Store) isApplied(
 	}
 }
 
-// readStatements splits a migration, and refuses what modules may not do.
+// readStatements splits a migration, and refuses forbidden ones.
 func readStatements(d *journal.Deployment, m *abi.Migration) ([]string, error) {
 	statements, err := guestsql.SplitMigration(m.SQL)
 	if err != nil {
@@ -269,7 +269,7 @@ func readStatements(d *journal.Deployment, m *abi.Migration) ([]string, error) {
 	return statements, nil
 }
 
-// runStatements runs those of a migration as the role of the namespace. By is another deployment
+// runStatements runs the statements of a migration as the role of the namespace. By is another deployment
 // that has applied the same text; empty if there is none.
 func (s *Store) runStatements(
 	ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, statements []string, by string,

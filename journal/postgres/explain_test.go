@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// explained is a node of what EXPLAIN says.
+// explained is a node of the output of EXPLAIN.
 type explained struct {
 	NodeType      string      `json:"Node Type"`
 	IndexName     string      `json:"Index Name"`
@@ -50,7 +50,7 @@ func (s *Store) explain(t *testing.T, query string, args ...any) explained {
 	return plans[0].Plan
 }
 
-// openInside opens a store for tests of plans. They fill tables with commits that are larger than those of a host, and
+// openInside opens a store for tests of plans. They fill tables with commits that are larger than a host's, and
 // a busy machine may take its time for them.
 func openInside(t *testing.T) (*Store, []journal.Fence) {
 	store, err := Open(t.Context(), Config{CallLimit: time.Minute, DSN: pgtest.DSN(t), Schema: pgtest.Schema(t)})

@@ -179,7 +179,7 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 		return err
 	}
 	if sqlState(err) != "" {
-		t.store.params.drop(t.namespace, query) // it may be what went wrong
+		t.store.params.drop(t.namespace, query) // it may have caused the error
 	}
 	fatal, answer := statementFailure(err, failedStatement{
 		callerErr: ctx.Err(),

@@ -108,7 +108,7 @@ func TestGuestArgumentsThatDoNotFit(t *testing.T) {
 	require.EqualValues(t, 1, n)
 }
 
-// An argument that does not fit costs nothing of what went before it, whether or not the statement is known already.
+// An argument that does not fit undoes nothing that went before it, whether or not the statement is known already.
 func TestBadArgumentUndoesNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})

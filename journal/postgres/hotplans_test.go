@@ -44,7 +44,7 @@ func (st *statements) hotQueries() map[string]string {
 	}
 }
 
-// hotStatements are those of nearly every commit.
+// hotStatements are the statements of nearly every commit.
 var hotStatements = []string{
 	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail,
 	stmtLinks,
@@ -53,7 +53,7 @@ var hotStatements = []string{
 }
 
 // TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The
-// plans are those for any arguments, which the connections of the store are set to. A table that is named without an
+// plans are for any arguments, as the connections of the store ask for. A table that is named without an
 // index is walked through.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 }
 
 // receiversQuery leaps from each entity with messages to the next, over all of its other messages,
-// in an index without those of executions: there may be millions of finished ones with settled
+// in an index without messages of executions: there may be millions of finished ones with settled
 // deferreds.
 func (st *statements) receiversQuery() string {
 	return `WITH RECURSIVE receivers AS (

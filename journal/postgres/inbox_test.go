@@ -190,7 +190,7 @@ func TestMailPlans(t *testing.T) {
 	}
 }
 
-// What hosts write all the time is committed without looking first: one round trip.
+// The usual writes of hosts are committed without looking first: one round trip.
 func TestCommonWritesAreOneFlight(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

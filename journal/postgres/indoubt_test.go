@@ -73,7 +73,7 @@ func TestUndecidedCommitIsOverWhenItIsLookedUp(t *testing.T) {
 	_, err := tx.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(1)})
 	require.NoError(t, err)
 
-	// Both commits will wait on the server to see what becomes of these rows.
+	// Both commits will wait on the server to see the fate of these rows.
 	lock, err := b.admin.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = lock.Exec(

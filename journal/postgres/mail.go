@@ -59,7 +59,7 @@ type room struct {
 	limit          journal.InboxLimit // of received messages
 }
 
-// overfull reports whether it exceeds the bounds of an inbox, also those for messages sent by
+// overfull reports whether it exceeds the bounds of an inbox, also the bounds for messages sent by
 // others.
 func (t tally) overfull() bool {
 	return t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes
@@ -302,18 +302,18 @@ func (c *callers) add(step journal.Caller) {
 	c.ids, c.runs, c.steps = append(c.ids, id), append(c.runs, run), append(c.steps, at)
 }
 
-// mailOrder looks through writes that may be tried together for ones that decide about others by
+// mailOrder looks through writes that may be tried together for writes that decide about others by
 // their changes of inboxes.
 type mailOrder struct {
 	mailed map[mailKey]bool
-	// put are the receivers of messages → whether they are lenient. Those of one receiver are put by one statement, so
-	// that they are in the order of the writes.
+	// put are the receivers of messages → whether they are lenient. Messages of one receiver are put by one statement,
+	// so that they are in the order of the writes.
 	put map[journal.Receiver]bool
 	// parked are entities whose messages are parked or unparked.
 	parked map[journal.ID]bool
 }
 
-// follows tells whether a write does not depend on those before it.
+// follows tells whether a write does not depend on earlier ones.
 func (o *mailOrder) follows(w *journal.Write) bool {
 	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ReceivedBy(), bare(w))) {
 		return false

@@ -43,7 +43,7 @@ func receiptOf(id journal.ID, origin journal.Origin) mailKey {
 	return mailKey{journal.Receiver{ID: id}, origin}
 }
 
-// decide tells what becomes of a write; the zero Result says that nothing in the inboxes keeps it from taking effect.
+// decide decides about a write; the zero Result says that nothing in the inboxes keeps it from taking effect.
 func (m *mailboxes) decide(w *journal.Write) journal.Result {
 	if r := w.Receive; r != nil {
 		switch {

@@ -71,7 +71,7 @@ func TestConformance(t *testing.T) {
 
 // TestDifferential has one store that is emptied for each check, and stays open like a long-running
 // host's: its connections have their plans. A check that fails shows its own operations; if it does
-// not fail alone, those before it matter.
+// not fail alone, earlier ones matter.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)

@@ -189,8 +189,8 @@ func applySteps(ctx context.Context, base *pgx.ConnConfig, c *Config, steps []*g
 	}
 }
 
-// checkPrivileges says at the start what would otherwise fail at the first deployment: guests need roles and schemas of
-// their own.
+// checkPrivileges reports at the start missing privileges that would otherwise fail the first deployment: guests need
+// roles and schemas of their own.
 func checkPrivileges(ctx context.Context, conn *pgx.Conn) error {
 	var user, database string
 	var roles, schemas bool

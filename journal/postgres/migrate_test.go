@@ -18,7 +18,7 @@ import (
 	"github.com/cruster/cruster/migrations"
 )
 
-// migration is a store at work, and what another version of the program would do to its schema.
+// migration is a store at work, and the changes that another version of the program would make to its schema.
 type migration struct {
 	t      *testing.T
 	admin  *pgx.Conn

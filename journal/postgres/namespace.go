@@ -148,7 +148,7 @@ func searchPath(name string) string { return quote(name) + ", pg_temp" }
 // whoAmI cannot be fooled by names: current_user is a keyword.
 const whoAmI = `SELECT current_user`
 
-// setRole is the statement that changes to a role for the rest of a transaction; "" is the user who connected.
+// setRole is the statement that changes to a role for the rest of a transaction; "" is the connected user.
 func setRole(role string) string {
 	if role == "" {
 		return `SET LOCAL ROLE NONE`

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/migrations"
 )
 
-// TestNewSchema: the script for new stores makes what the steps make, to the rows and the order of columns and indexes,
+// TestNewSchema: the script for new stores equals the steps, to the rows and the order of columns and indexes,
 // by which the planner chooses between plans of the same cost.
 func TestNewSchema(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func contentOf(t *testing.T, conn *pgx.Conn, schema string) map[string][]string 
 	return content
 }
 
-// schemaQueries list all kinds of what a schema has, each kind with all that can be said of it, as JSON.
+// schemaQueries list all kinds of objects in a schema, each kind with all its properties, as JSON.
 var schemaQueries = map[string]string{
 	"relations": `SELECT jsonb_build_array(c.relname, c.relkind, c.relpersistence, c.reloptions, t.reloptions,
 		c.relreplident, c.relrowsecurity, c.relacl,

@@ -24,7 +24,7 @@ func (r *parkRows) queue(b *pgx.Batch) {
 	b.Queue(stmtPark, r.shards, r.ids, r.chains, r.positions, r.bodies, r.namespaces, r.types, r.names, r.len())
 }
 
-// parkedPositions are those of the messages that a write parks.
+// parkedPositions are the positions of the messages that a write parks.
 func parkedPositions(w *journal.Write) []uint64 {
 	positions := make([]uint64, len(w.Park))
 	for i := range w.Park {

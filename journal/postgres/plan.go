@@ -173,7 +173,7 @@ func bare(w *journal.Write) bool {
 	return parts == 1
 }
 
-// answers collects what lenient statements found.
+// answers collects the findings of lenient statements.
 type answers struct {
 	started map[journal.ID]bool
 	linked  map[linkKey]bool

@@ -95,8 +95,8 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 	}
 }
 
-// noteArrival notes whether the execution counts a message. An update counts as one before it, wherever it stands: what
-// its owner knows of was there before the batch.
+// noteArrival notes whether the execution counts a message. An update counts as one before it, wherever it stands: the
+// messages that its owner knows were there before the batch.
 func (p *plan) noteArrival(w *journal.Write, lenient bool) {
 	switch {
 	case w.Receive == nil:

@@ -15,7 +15,7 @@ import (
 )
 
 // pools are the connections of a store. Commits have their own: neither reads, however many executions are loaded at
-// once, nor activities, which hold a connection while guest code runs, can take away what commits need.
+// once, nor activities, which hold a connection while guest code runs, can take connections from commits.
 type pools struct {
 	writes *pgxpool.Pool // batches, claims and pings
 	main   *pgxpool.Pool // reads, and Cruster's other statements
@@ -43,7 +43,7 @@ func (p *pools) close() {
 	}
 }
 
-// reset closes all connections, those in use when they are given back.
+// reset closes all connections, busy ones when they are given back.
 func (p *pools) reset() {
 	for _, pool := range p.all() {
 		if pool != nil { // it is nil while the store is opened
@@ -77,8 +77,8 @@ var guestSettings = map[string]string{
 
 // The peer of a connection that carries nothing is asked whether it is there after keepAliveIdle, then every second,
 // and given up after keepAliveCount questions without an answer. Both sides do so: the host finds a dead connection
-// before it needs it, and the server frees the locks of a host that is gone. What carries a call has CallLimit; this is
-// for what carries none.
+// before it needs it, and the server frees the locks of a host that is gone. A connection with a call has CallLimit;
+// this is for idle ones.
 const (
 	keepAliveIdle  = 5 * time.Second
 	keepAliveCount = 5
@@ -116,8 +116,8 @@ func (s *Store) openPools(ctx context.Context, base *pgxpool.Config) (err error)
 	return err
 }
 
-// ownSettings adds the limits to the settings: the server, too, gives up what takes longer than the host waits for it.
-// A transaction of a host that was frozen, or lost, in the middle of it ends and frees its locks.
+// ownSettings adds the limits to the settings: the server, too, gives up statements that take longer than the host
+// waits for them. A transaction of a host that was frozen, or lost, in the middle of it ends and frees its locks.
 func (s *Store) ownSettings() map[string]string {
 	limit := strconv.FormatInt((s.config.CallLimit + time.Second).Milliseconds(), 10)
 	settings := map[string]string{"statement_timeout": limit, "idle_in_transaction_session_timeout": limit}

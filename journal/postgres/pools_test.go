@@ -38,7 +38,8 @@ func TestCommitsHaveConnectionsOfTheirOwn(t *testing.T) {
 	require.Equal(t, 1, b.entries(t))
 }
 
-// A caller that gives up is told from a server that does not answer, and costs one connection, not those of others.
+// A caller that gives up is told from a server that does not answer, and costs one connection, not the connections of
+// others.
 func TestACallerThatGivesUpCostsOneConnection(t *testing.T) {
 	t.Parallel()
 	b := setupOwnDatabase(t)

@@ -34,7 +34,7 @@ type passage struct {
 	silent         atomic.Bool // nothing gets through, in either direction
 }
 
-// silence makes all open connections silent; those to come are as deaf says.
+// silence makes all open connections silent; later ones are as deaf says.
 func (p *proxy) silence(deaf bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

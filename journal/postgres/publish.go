@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// queuePublished appends the statements that replace what runs have published. Attributes that stay as they are are not
-// written again.
+// queuePublished appends the statements that replace the published values of runs. Attributes that stay as they are are
+// not written again.
 func (p *plan) queuePublished(b *pgx.Batch) {
 	var rows, chains, of keys
 	var bodies [][]byte

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// read is use for what only reads. A connection may be lost already when it is taken from the
+// read is use for reads. A connection may be lost already when it is taken from the
 // pool: the server has ended it, or a caller that gave up has spoilt it. Then another one is
 // tried, once, because a read can be repeated.
 func (s *Store) read(ctx context.Context, call func(ctx context.Context, conn *pgxpool.Conn) error) error {

@@ -19,7 +19,7 @@ import (
 // adminExec runs a statement as a superuser, on a connection of its own.
 func adminExec(t *testing.T, sql string, args ...any) {
 	t.Helper()
-	ctx := context.Background() // also for what runs at the end of a test
+	ctx := context.Background() // also for cleanups at the end of a test
 	admin, err := pgx.Connect(ctx, pgtest.DSN(t))
 	require.NoError(t, err)
 	defer admin.Close(ctx)

@@ -13,12 +13,13 @@ import (
 // rowLocks are the rows of executions that a transaction locks before all else, and those it looks at.
 //
 // Batches that need the same rows must take them in the same order, or the server rolls one back after it has waited
-// for a second. A batch has many statements that lock rows of executions: those of links and receipts rely on a run
-// that is not replaced or deleted meanwhile; updates and wake-ups change rows; the end of a run, its continuation and
-// its successor change a key, which excludes the first kind. Each statement has its rows in order, together they have
-// not. So one statement locks the union of the rows, in the order of their ids, each as strongly as any later statement
-// needs it. It checks runs and chains as well, and takes the place of the statements that only do that: a batch has no
-// more statements for it. A batch whose rows are all locked by one statement anyway, its updates, needs none.
+// for a second. A batch has many statements that lock rows of executions: statements of links and receipts rely on a
+// run that is not replaced or deleted meanwhile; updates and wake-ups change rows; the end of a run, its continuation
+// and its successor change a key, which excludes the first kind. Each statement has its rows in order, together they
+// have not. So one statement locks the union of the rows, in the order of their ids, each as strongly as any later
+// statement needs it. It checks runs and chains as well, and takes the place of the statements that only do that: a
+// batch has no more statements for it. A batch whose rows are all locked by one statement anyway, its updates, needs
+// none.
 //
 // The order follows the arrays: a lateral subquery that locks is run for each row of the outer
 // relation in turn.
@@ -147,7 +148,7 @@ func (p *lockPlanner) locks() *rowLocks {
 	return l
 }
 
-// lockedBy tells whether the rows are those of the updates, and each is expected to be of one run.
+// lockedBy tells whether the rows belong to the updates, and each is expected to be of one run.
 func (p *lockPlanner) lockedBy(rows []lockedRow) bool {
 	for i, row := range rows {
 		if !p.updated[row.id] || row.open || i > 0 && rows[i-1].id == row.id {

@@ -81,8 +81,8 @@ func (s *Store) SaveSchedule(ctx context.Context, f journal.Fence, sched journal
 	)
 }
 
-// insertSchedule inserts one if there is room. Those of one namespace go one after the other, so that they are counted
-// right.
+// insertSchedule inserts one if there is room. Inserts of one namespace go one after the other, so that they are
+// counted right.
 func (s *Store) insertSchedule(ctx context.Context, tx pgx.Tx, sched *journal.Schedule, most int) error {
 	if _, err := tx.Exec(
 		ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("schedules", s.config.Schema, sched.Namespace),

@@ -27,7 +27,7 @@ import (
 // That an inbox is full costs a count of its messages. It is remembered for a moment, unless this host takes some out.
 
 const (
-	// siftedBatches is the number of batches sifted behind one that had something to refuse.
+	// siftedBatches is the number of batches sifted behind a batch with a refusal.
 	siftedBatches = 16
 	// fullFor is how long an inbox is taken for full.
 	fullFor = 100 * time.Millisecond
@@ -146,7 +146,7 @@ func (s *Store) commitSifted(
 	return outcomes, nil
 }
 
-// readRefusals opens the transaction, checks the fences and reads what may refuse writes: one round trip.
+// readRefusals opens the transaction, checks the fences and reads the state that may refuse writes: one round trip.
 func (s *Store) readRefusals(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*snapshot, error) {
 	snap, b := newSnapshot(), &snapshotBatch{sql: &s.sql}
 	b.Queue(stmtBegin)

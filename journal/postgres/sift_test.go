@@ -30,8 +30,8 @@ func sentTo(fences []journal.Fence, id journal.ID, request string) journal.Write
 	return journal.Write{ID: id, Fence: fences[id.Shard()], Receive: m}
 }
 
-// TestStormOverManyEntities: operations that were performed before are refused by themselves. Those of other entities
-// in their batch take effect, and no batch is decided write by write.
+// TestStormOverManyEntities: operations that were performed before are refused by themselves. Operations of other
+// entities in their batch take effect, and no batch is decided write by write.
 func TestStormOverManyEntities(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // An activity that runs SQL has its snapshot from before its run was replaced or ended. Neither its entry nor
-// what its statements did takes effect: in the run that took the place of its own, its number is free.
+// the changes of its statements take effect: in the run that took the place of its own, its number is free.
 func TestGuestOfARunThatIsGone(t *testing.T) {
 	t.Parallel()
 	next := journal.RunID{7}

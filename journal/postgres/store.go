@@ -43,8 +43,8 @@ type Store struct {
 
 var _ journal.Store = (*Store)(nil)
 
-// Open connects, brings the schema up to date and checks that the database user may do what Cruster needs. Several
-// hosts may open at the same time.
+// Open connects, brings the schema up to date and checks that the database user has the privileges that Cruster needs.
+// Several hosts may open at the same time.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
 	if err != nil {

@@ -67,7 +67,7 @@ func (tx *ownedTx) ClearHolder(ctx context.Context, h *sqlsweep.Holder) error {
 	return err
 }
 
-// selectExpired finds what may be deleted, by shards and oldest first, each with a run that is alive and may
+// selectExpired finds the runs that may be deleted, by shards and oldest first, each with a run that is alive and may
 // ask for it.
 func (st *statements) selectExpired() string {
 	return `SELECT e.id, e.superseded, e.run, e.finished_at, h.shard, h.run

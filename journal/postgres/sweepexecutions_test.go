@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// A sweep does not walk over what earlier ones have found that must be kept.
+// A sweep does not walk over the rows that earlier ones have found and must keep.
 func TestSweepDoesNotRescan(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

@@ -19,8 +19,8 @@ import (
 )
 
 // BenchmarkCommit measures batches of the writes of n executions. As in a busy host, 64 are alive at a time, each is
-// started, has ten entries and ends with the last of them, and those of earlier ones stay in the tables. The price of a
-// write is also given in CPU time, which other processes of the machine change less.
+// started, has ten entries and ends with the last of them, and the entries of earlier ones stay in the tables. The
+// price of a write is also given in CPU time, which other processes of the machine change less.
 func BenchmarkCommit(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -240,7 +240,7 @@ func readFence(conn *sqlite.Conn, shard journal.Shard) (fence journal.Fence, err
 	return fence, err
 }
 
-// readFences reads those of all shards.
+// readFences reads the fences of all shards.
 func readFences(conn *sqlite.Conn) ([]journal.Fence, error) {
 	fences := make([]journal.Fence, 0, journal.NumShards)
 	err := run(conn, "SELECT epoch, token FROM cruster_shards ORDER BY shard", nil, func(row *sqlite.Stmt) error {

@@ -104,7 +104,7 @@ func TestDefinitionsThatExpand(t *testing.T) {
 	b.start(t, "the journal goes on")
 }
 
-// What ordinary programs write goes on working.
+// Ordinary programs go on working.
 func TestOrdinaryStatementsAreNotTooComplex(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})

@@ -2,7 +2,7 @@ package sqlite
 
 import "zombiezen.com/go/sqlite"
 
-// CheckFiles is what each commit asks.
+// CheckFiles is the check of each commit.
 func (s *Store) CheckFiles() error { return s.files.check() }
 
 // GiveTable gives a table to a namespace.

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// files are those of an open store: the database and its log.
+// files are the files of an open store: the database and its log.
 //
 // SQLite keeps its files open and never looks at their names again. If one is deleted, renamed or
 // replaced, commits go on into a file that no later process finds: every commit acknowledged from
@@ -60,7 +60,7 @@ func (f *files) check() error {
 	return nil
 }
 
-// lost is what check has found, without looking again.
+// lost is the last result of check, without looking again.
 func (f *files) lost() error {
 	if gone := f.gone.Load(); gone != nil {
 		return fmt.Errorf("%w: %w", journal.ErrStoreGone, gone)

@@ -110,7 +110,7 @@ func TestFilesTakenAwayUnderLoad(t *testing.T) {
 	require.GreaterOrEqual(t, uint64(len(entries)), acknowledged.Load())
 }
 
-// The store does not come back by itself: what lies at the path may be another one.
+// The store does not come back by itself: the file at the path may be another one.
 func TestFilesPutBack(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{Dir: filepath.Join(t.TempDir(), "data")})

@@ -72,7 +72,7 @@ func (b *guestBundle) deploy(namespace string, sql ...string) error {
 	return err
 }
 
-// requireTheirs requires that what belongs to others is as it was.
+// requireTheirs requires that the tables of others are unchanged.
 func (b *guestBundle) requireTheirs(t testing.TB) {
 	t.Helper()
 	for namespace, table := range map[string]string{"theirs": "secrets", journal.DefaultNamespace: "vault"} {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// makeFolder makes a folder and those above it, so that they are there after a power cut: a name is durable once the
+// makeFolder makes a folder and its parents, so that they are there after a power cut: a name is durable once the
 // folder that it is in was flushed. SQLite does so for the files in the folder.
 func makeFolder(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

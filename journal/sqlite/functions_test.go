@@ -65,7 +65,7 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-// worstTexts are what functions are slowest with, of n bytes, and worstJSON what those of JSON are slowest with.
+// worstTexts are the slowest inputs of functions, of n bytes, and worstJSON the slowest inputs of JSON functions.
 func worstTexts(n int) []any {
 	repeat := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	return []any{repeat("7"), repeat("\x01"), repeat("%J"), repeat("% .9f")}

@@ -52,8 +52,8 @@ func FuzzGuestStatement(f *testing.F) {
 	})
 }
 
-// FuzzNamespacesAreAlike runs whatever it is given in two namespaces that have the same tables. What works in both
-// means the same in both, and neither changes anything of the other.
+// FuzzNamespacesAreAlike runs whatever it is given in two namespaces that have the same tables. A statement that works
+// in both means the same in both, and neither changes anything of the other.
 func FuzzNamespacesAreAlike(f *testing.F) {
 	f.Add("JOIN IN items")
 	for _, query := range append(shopStatements, hostileStatements...) {

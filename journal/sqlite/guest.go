@@ -166,7 +166,7 @@ func (tx *guestTx) run(
 	case errors.Is(err, journal.ErrConflict):
 		tx.endLocked(err)
 	case s.writer.AutocommitEnabled():
-		// INSERT OR ROLLBACK and full disks end the transaction. What would be run after it would commit by itself,
+		// INSERT OR ROLLBACK and full disks end the transaction. A statement after it would commit by itself,
 		// without its journal entry.
 		tx.endLocked(abi.Errorf(abi.CodeSQL, "an earlier statement rolled the transaction back"))
 		if err == nil {

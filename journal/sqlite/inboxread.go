@@ -23,7 +23,8 @@ const (
 			AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result')
 		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT +?3`
 
-	// selectNextReceiver leaps over the other messages of the entity before. Those of executions are not in the index.
+	// selectNextReceiver leaps over the other messages of the entity before. Messages of executions are not in the
+	// index.
 	selectNextReceiver = `SELECT id FROM cruster_inbox INDEXED BY cruster_inbox_entities
 		WHERE chain = x'' AND parked IS NULL AND (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1`
 )
@@ -50,7 +51,7 @@ func (s *Store) Messages(
 	return messages, more, nil
 }
 
-// Receipts implements journal.Store. A statement for each costs what one for all would: no network lies between.
+// Receipts implements journal.Store. A statement for each costs no more than one for all: no network lies between.
 func (s *Store) Receipts(
 	ctx context.Context, id journal.ID, origins []journal.Origin,
 ) (found []journal.Receipt, err error) {

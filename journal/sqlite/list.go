@@ -16,8 +16,8 @@ import (
 )
 
 // A list is newest first, of any workflow, deployment and state. The naive query walks through the namespace by time
-// and passes over what does not fit: all of a million executions, to find the three that are paused. An index for each
-// combination of filters would be written with each execution.
+// and passes over rows that do not fit: all of a million executions, to find the three that are paused. An index for
+// each combination of filters would be written with each execution.
 //
 // There is one index, by workflow, state and time. Within it the executions of one workflow and state are a strand, in
 // the order of the list. There are few of them, at most five for each workflow that was deployed: they are found by

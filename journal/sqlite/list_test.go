@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// listFilters are what operators ask for, and how many executions TestListSteps has for each.
+// listFilters are usual queries of operators, and how many executions TestListSteps has for each.
 var listFilters = map[string]struct {
 	filter journal.Filter
 	want   int

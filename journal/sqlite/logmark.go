@@ -27,7 +27,7 @@ import (
 //
 //  1. Open looks at the mark in the file, before SQLite does. Marked and without a log: refused.
 //  2. Open writes the mark, as a commit. It is in the log, not in the file: nothing was acknowledged
-//     by this store yet, and what one before it has left in the log is as safe as it was: either the
+//     by this store yet, and the log of an earlier store is as safe as it was: either the
 //     file has that one's mark, or it was closed in good order and there is nothing.
 //  3. Open copies the log into the file. From here on the file is marked, and the log holds the commit
 //     of step 2 at least: it is never empty while the store is open. Now the store is used.

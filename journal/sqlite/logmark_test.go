@@ -154,7 +154,7 @@ func TestCopiesOfARunningStore(t *testing.T) {
 	}
 }
 
-// backUp does what .backup of the shell does.
+// backUp works as .backup of the shell does.
 func backUp(t *testing.T, from *zombiezen.Conn, path string) {
 	t.Helper()
 	to, err := zombiezen.OpenConn(path, zombiezen.OpenReadWrite, zombiezen.OpenCreate)

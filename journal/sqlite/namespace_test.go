@@ -12,11 +12,11 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// plain and named are two namespaces: the one whose tables are stored as they are called, and one whose tables
+// plain and named are two namespaces: one with tables that are stored as they are called, and one with tables that
 // are stored under other names. A module must not notice which one it is in.
 const plain, named = journal.DefaultNamespace, "staging"
 
-// shopSteps are the migrations of a module, with what SQLite has for definitions.
+// shopSteps are the migrations of a module, with SQLite's kinds of definitions.
 var shopSteps = []string{
 	`CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, n INT DEFAULT 0 CHECK (n >= 0), items TEXT,
 		UNIQUE (customer, n));
@@ -110,7 +110,7 @@ var shopStatements = []string{
 	"VALUES ((SELECT count(*) FROM orders)), (2)",
 	"SELECT (SELECT count(*) FROM orders) = (SELECT count(*) FROM main.orders AS m)",
 
-	// What fails, fails alike.
+	// Failures are alike.
 	"INSERT INTO orders (id, customer) VALUES (1, 'again')",
 	"INSERT INTO orders (customer, n) VALUES ('ada', -1)",
 	"INSERT INTO orders (customer, n) VALUES (NULL, 1)",

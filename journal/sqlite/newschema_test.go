@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/migrations"
 )
 
-// TestNewSchema: the script for new stores makes what the steps make, to the rows and the order of tables and indexes,
+// TestNewSchema: the script for new stores equals the steps, to the rows and the order of tables and indexes,
 // by which SQLite chooses between plans of the same cost.
 func TestNewSchema(t *testing.T) {
 	t.Parallel()

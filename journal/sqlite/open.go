@@ -261,8 +261,8 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 	return owners, nil
 }
 
-// migrationFunctions gives the driver that migrates what steps need beyond SQL. The handles of a store are of another
-// driver.
+// migrationFunctions gives the driver that migrates the functions that steps need beyond SQL. The handles of a store
+// are of another driver.
 var migrationFunctions = sync.OnceValue(func() error {
 	return driver.RegisterDeterministicScalarFunction(
 		"cruster_origin_of_deferred",
@@ -350,7 +350,7 @@ func (s *Store) Dialect() string { return abi.DialectSQLite }
 // GuestsAlone implements journal.Store: there is one writer.
 func (s *Store) GuestsAlone() bool { return true }
 
-// Commits is how many transactions were committed since the store was opened: those of the journal and those of
+// Commits is how many transactions were committed since the store was opened: transactions of the journal and of
 // modules.
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 

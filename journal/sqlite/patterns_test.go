@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// TestPatternsMatchAsSQLiteDoes holds our LIKE and GLOB against those of SQLite.
+// TestPatternsMatchAsSQLiteDoes compares our LIKE and GLOB with SQLite's.
 func TestPatternsMatchAsSQLiteDoes(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})

@@ -288,7 +288,7 @@ func stockOf(s *Store) (n int, err error) {
 	return int(rows[0][0].(int64)), nil
 }
 
-// whole tells whether a store is in order in itself: what commits together is there together.
+// whole tells whether a store is in order in itself: the parts of a commit are there together.
 func whole(s *Store) error {
 	var problems []error
 	err := run(s.writer, "PRAGMA integrity_check", nil, func(row *sqlite.Stmt) error {

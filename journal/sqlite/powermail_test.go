@@ -43,7 +43,7 @@ func (l *powerLoad) send() error {
 	return nil
 }
 
-// count has the counter take what there is.
+// count has the counter take its messages.
 func (l *powerLoad) count() error {
 	messages, _, err := l.store.Messages(l.ctx, journal.Receiver{ID: counter.ID}, 0, journal.PageLimit{})
 	if err != nil || len(messages) == 0 {

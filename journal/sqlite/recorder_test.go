@@ -13,7 +13,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// recorder writes down what SQLite asks of the file system for the files of a folder.
+// recorder records SQLite's calls of the file system for the files of a folder.
 //
 // It lies below SQLite, as a VFS that hands everything on to the one for Unix. That one's file is
 // used as it is; only its table of methods is replaced by a copy, in which the methods that change
@@ -73,7 +73,7 @@ type shimFile struct {
 // at is the memory at an address that SQLite has given.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
 
-// address is what SQLite calls a function by. It must be declared, not made.
+// address is a function's address for SQLite. It must be declared, not made.
 func address[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f F }{f})) }
 
 // function is the function at an address.

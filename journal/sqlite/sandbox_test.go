@@ -14,7 +14,7 @@ import (
 
 // hostileStatements must be refused and leave the transaction usable.
 var hostileStatements = []string{
-	// Cruster's tables, SQLite's, and those of another namespace.
+	// Cruster's tables, SQLite's, and the tables of another namespace.
 	"SELECT * FROM secrets",
 	"SELECT text FROM main.secrets",
 	"SELECT count(*) FROM secrets",

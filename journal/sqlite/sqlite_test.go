@@ -81,7 +81,7 @@ func TestStoreFromBeforeRuns(t *testing.T) {
 	storetest.RunBefore(t, open(t, sqlite.Config{Dir: restoreBefore(t)}))
 }
 
-// What such a version had given up is asked to stop.
+// A callee that such a version had given up is asked to stop.
 func TestGiveUpsBecomeRequests(t *testing.T) {
 	t.Parallel()
 	dir := restoreBefore(t)

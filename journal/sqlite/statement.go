@@ -35,7 +35,7 @@ func (s *Store) prepareGuest(query string) (*sqlite.Stmt, error) {
 	return stmt, nil
 }
 
-// guestError says what SQLite found wrong with a module's statement.
+// guestError explains SQLite's refusal of a module's statement.
 func (s *Store) guestError(err error) error {
 	if err == nil {
 		return nil
@@ -63,7 +63,7 @@ func (s *Store) guestError(err error) error {
 	return abi.Errorf(abi.CodeSQL, "%s", s.message(err))
 }
 
-// message is what SQLite says about a module's statement.
+// message is SQLite's message about a module's statement.
 func (s *Store) message(err error) string {
 	message := sqliteMessage(err)
 	if offset, known := sqlite.ErrorOffset(err); known && located.MatchString(message) {

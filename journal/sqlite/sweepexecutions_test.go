@@ -47,8 +47,8 @@ func (s *Store) children(t testing.TB, fences []journal.Fence, n int) (parent jo
 	return p.ID
 }
 
-// A sweep does not walk over what earlier ones have found that must be kept: with thousands of them it takes as many
-// steps as with none.
+// A sweep does not walk over the rows that earlier ones have found and must keep: with thousands of them it takes as
+// many steps as with none.
 func TestSweepDoesNotRescan(t *testing.T) {
 	t.Parallel()
 	steps := func(kept int) (first, second int) {

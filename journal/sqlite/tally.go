@@ -48,7 +48,7 @@ func (b *batch) full(receiver journal.Receiver, m *journal.Message) (bool, error
 	return b.parkedFull(receiver)
 }
 
-// crowded reports whether the messages sent by a write may overfill an inbox, or go to one that
+// crowded reports whether the messages sent by a write may overfill an inbox, or go to an inbox that
 // takes no more because of its parked ones.
 func (b *batch) crowded(w *journal.Write) (crowded bool, err error) {
 	clear(b.refuses)

@@ -19,7 +19,7 @@ type Queries struct {
 	Entity, LockedEntity           string
 	Lock, InSection                string
 
-	// MessageColumns are those of a message: see [ScanMessage].
+	// MessageColumns are the columns of a message: see [ScanMessage].
 	MessageColumns              string
 	Inbox, Message, FindMessage string
 	ParkedOf                    string

@@ -42,7 +42,7 @@ func unpack[T any](into *T) packed[T] { return packed[T]{into} }
 // Final are the states of executions that have ended.
 const Final = `('completed', 'failed', 'interrupted')`
 
-// ExecutionColumns are those of a row e without its payloads: see [ScanListed].
+// ExecutionColumns are the columns of a row e without its payloads: see [ScanListed].
 const ExecutionColumns = `e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, ` +
 	`e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at, ` +
 	`e.section, coalesce(e.chain, e.run), e.continued, e.superseded, e.request, e.arrivals`
@@ -114,7 +114,7 @@ func caller(c *journal.Caller, before ...any) []any {
 	return append(before, (*ID)(&c.ID), (*ID)(&c.Run), (*ID)(&c.Step))
 }
 
-// LockColumns are those of a lock l: see [ScanLock].
+// LockColumns are the columns of a lock l: see [ScanLock].
 const LockColumns = `l.id, l.namespace, l.type, l.key, l.holder, l.holder_run, l.holder_step, l.since`
 
 // ScanLock reads a lock.
@@ -127,7 +127,7 @@ func ScanLockWith(row Row, l *journal.Lock, behind ...any) error {
 	return row.Scan(append(into, behind...)...)
 }
 
-// envelope are the destinations of the columns of an envelope, and those behind them.
+// envelope are the destinations of the columns of an envelope, and the ones behind them.
 func envelope(e *journal.Envelope, behind ...any) []any {
 	into := append(make([]any, 0, 16), &e.Position, (*ID)(&e.Origin), (*string)(&e.Kind), &e.Name, &e.At,
 		&e.Repeatable, &e.Held, &e.Bytes)
@@ -159,7 +159,7 @@ func scanParked(row Row, m *journal.ParkedMessage) error {
 	return err
 }
 
-// ReceiptColumns are those of a receipt: see [ScanReceipt].
+// ReceiptColumns are the columns of a receipt: see [ScanReceipt].
 const ReceiptColumns = `origin, at, error, value, sender, sender_run, step`
 
 // ScanReceipt reads a receipt.

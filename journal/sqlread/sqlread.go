@@ -19,7 +19,7 @@ type Dialect struct {
 	Store string
 	// Tables is the prefix of the names of tables.
 	Tables string
-	// Parameter is what stands before the number of a parameter.
+	// Parameter is the prefix of a parameter's number.
 	Parameter string
 
 	// Input is the column of inputs, and Inputs joins the table that has it, if it is another one.
@@ -71,7 +71,7 @@ type Sink interface {
 	Add(row Row) error
 }
 
-// Reader reads from a store. Its methods implement those of journal.Store.
+// Reader reads from a store. Its methods implement methods of journal.Store.
 type Reader struct {
 	db      DB
 	queries *Queries
@@ -96,7 +96,7 @@ func (v *values[T]) Add(row Row) error {
 	return v.scan(row, &v.all[len(v.all)-1])
 }
 
-// All reads the rows of a query. Errors say which rows, and of what; nil stands for nothing in
+// All reads the rows of a query. Errors name the rows and their subject; nil stands for nothing in
 // particular.
 func All[T any](
 	ctx context.Context, r *Reader, scan Scan[T], what string, of any, text string, args ...any,

@@ -42,7 +42,7 @@ func TestDeleteWithManyReceipts(t *testing.T) {
 	}
 }
 
-// Receipts are those of the current run.
+// Receipts belong to the current run.
 func TestDeleteOfASupersededRun(t *testing.T) {
 	t.Parallel()
 	f, run := ended(t, 2, 5)

@@ -23,7 +23,7 @@ const mine, foreign, also journal.Shard = 1, 2, 3
 // maxTxs is more transactions than any test needs: a loop without an end.
 const maxTxs = 2000
 
-// fake is a store in memory. It keeps what each transaction has done, and notes as faults what none may do.
+// fake is a store in memory. It keeps the work of each transaction, and records forbidden work as faults.
 type fake struct {
 	state
 	*sqlsweep.Sweeper

@@ -207,7 +207,7 @@ func (tx *fakeTx) HoldReceipts(_ context.Context, held []sqlsweep.OldReceipt) er
 	return nil
 }
 
-// DeleteReceipts implements sqlsweep.Tx: those from the first to the last, but held ones.
+// DeleteReceipts implements sqlsweep.Tx: the rows from the first to the last, but held ones.
 func (tx *fakeTx) DeleteReceipts(_ context.Context, free []sqlsweep.OldReceipt) (int, error) {
 	if len(free) == 0 {
 		return 0, nil

@@ -16,7 +16,7 @@ func (w *Sweeper) SweepReceipts(ctx context.Context, own []journal.Fence, before
 	})
 }
 
-// deleteReceipts looks at some receipts, and deletes the ones that no live run may ask for.
+// deleteReceipts looks at some receipts, and deletes the receipts that no live run may ask for.
 func (s *sweep) deleteReceipts(ctx context.Context, tx Tx, before int64, after *ReceiptPlace) (more bool, err error) {
 	limit := min(s.left, journal.SweepEntries)
 	page, err := tx.OldReceipts(ctx, before, *after, limit)
@@ -44,7 +44,7 @@ func (s *sweep) deleteReceipts(ctx context.Context, tx Tx, before int64, after *
 	return len(page) == limit || *after != page[len(page)-1].ReceiptPlace, s.deletePiece(ctx, tx, piece)
 }
 
-// deletePiece deletes receipts but those of live runs, which are held.
+// deletePiece deletes receipts but the live runs', which are held.
 func (s *sweep) deletePiece(ctx context.Context, tx Tx, piece []OldReceipt) error {
 	var shards []journal.Shard
 	var held, free []OldReceipt

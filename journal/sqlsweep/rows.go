@@ -33,7 +33,7 @@ type Rows struct {
 	Length, Size string
 }
 
-// Condition finds the rows of the owner: the shard is the first parameter, and the columns are those behind it.
+// Condition finds the rows of the owner: the shard is the first parameter, and the columns follow it.
 func (r *Rows) Condition(parameter string) string {
 	condition := "shard = " + parameter + "1"
 	for i, column := range r.Owner {

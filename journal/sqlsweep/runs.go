@@ -58,7 +58,7 @@ func free(ctx context.Context, tx Tx) (more bool, err error) {
 	return true, err
 }
 
-// deleteRuns looks at some runs, and deletes the ones that no live run may ask for.
+// deleteRuns looks at some runs, and deletes any that no live run may ask for.
 func (s *sweep) deleteRuns(ctx context.Context, tx Tx, before int64, after *RunPlace) (more bool, err error) {
 	limit := min(s.left, journal.SweepBatch)
 	page, err := tx.Expired(ctx, before, *after, limit)

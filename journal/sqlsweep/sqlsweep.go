@@ -53,7 +53,7 @@ type Store interface {
 }
 
 // Tx is a transaction of the owner of shards. Lists are in an order of the store's, behind a place that is zero at
-// first. They may have rows of shards of other owners, but for those of OverHolder and Retired; nothing is done to
+// first. They may have rows of shards of other owners, but for the rows of OverHolder and Retired; nothing is done to
 // them.
 type Tx interface {
 	// Check fails with [journal.ErrFenced] if one of the shards has another owner by now.

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// before is a time behind those of all rows.
+// before is a time behind the times of all rows.
 const before = 1 << 40
 
 // maintained are a host's recurring calls on a store.
@@ -223,7 +223,7 @@ func TestRunsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A sweep that is cut looks at the rest, and at nothing twice but what stands behind the cut.
+// A sweep that is cut looks at the rest, and at nothing twice but the rows behind the cut.
 func TestRunsThatDoNotFitAreLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -233,7 +233,7 @@ func TestRunsThatDoNotFitAreLookedAtAgain(t *testing.T) {
 	for _, tx := range f.txs {
 		listed, runs, rows = append(listed, tx.listed), append(runs, tx.runs), append(rows, tx.rows)
 	}
-	// The first looks for holders. The next finds all 21, holds five and deletes one. What stands before that one is
+	// The first looks for holders. The next finds all 21, holds five and deletes one. The rows before that one are
 	// not looked at again, and neither are the four that are held behind it.
 	require.Equal(t, []int{0, 21, 12}, listed)
 	require.Equal(t, []int{0, 1, 3}, runs)

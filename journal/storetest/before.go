@@ -66,7 +66,7 @@ func RunGivenUpBefore(t *testing.T, store journal.Store) {
 	require.NotEmpty(t, i.Reason)
 }
 
-// SettledBefore is what "a" is settled with, beside the deferred that it has in testdata/before.
+// SettledBefore is the value that "a" is settled with, beside the deferred that it has in testdata/before.
 func SettledBefore() []journal.Deferred {
 	return []journal.Deferred{
 		{Name: "binary ü", Value: abi.MustMarshal([]byte{0, 1, 0xff, 0}), At: 5, Origin: journal.Origin{0, 0, 7, 0}},

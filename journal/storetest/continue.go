@@ -391,7 +391,7 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 			if err != nil {
 				return err
 			}
-			// The settlements of the runs before are gone by now, and those of this one begin.
+			// The settlements of the runs before are gone by now, and the settlements of this one begin.
 			settled, err := journal.ListSettlements(b.ctx, b.store, journal.SettlementsOf(id, runOf(n+1)))
 			if err != nil || len(settled) > 0 {
 				return errors.Join(err, fmt.Errorf("run %d begins with %+v", n+1, settled))

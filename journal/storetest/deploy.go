@@ -237,7 +237,7 @@ func testDeployTwoDeployments(t *testing.T, b *bundle) {
 	)
 }
 
-// testDeploySecondName: the tables of a module are there once in a namespace, and the error says who has them.
+// testDeploySecondName: the tables of a module are there once in a namespace, and the error names their owner.
 func testDeploySecondName(t *testing.T, b *bundle) {
 	m := newModule("sha256:aa")
 	steps := []abi.Migration{{Version: 1, Name: "rows", SQL: "CREATE TABLE lab_rows (n INTEGER)"}}

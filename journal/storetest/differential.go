@@ -64,7 +64,7 @@ func newModel(t *testing.T, rt *rapid.T, h Harness, store journal.Store) *model 
 func (m *model) actions(h Harness) map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){
 		"commit":  m.commit,
-		"commit2": m.commit, // commits are what matters most
+		"commit2": m.commit, // commits matter most
 		"claim":   m.claim,
 		"ping":    m.ping,
 		"sweep":   m.sweep,
@@ -128,7 +128,7 @@ func (m *model) fencesOf(s journal.Store) []journal.Fence {
 	return m.fences
 }
 
-// forOracle names the fences of the oracle instead of those of the store: tokens are drawn by each.
+// forOracle names the fences of the oracle instead of the store's: tokens are drawn by each.
 func (m *model) forOracle(writes []journal.Write) []journal.Write {
 	writes = slices.Clone(writes)
 	for i := range writes {
@@ -354,12 +354,12 @@ func (m *model) isNews(q question, answer any) bool {
 
 func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 	same(rt, "load", func(s journal.Store) (*journal.Execution, error) { return s.Load(m.ctx, id) }, m.store, m.oracle)
-	if row, err := m.oracle.Load(m.ctx, id); err == nil { // what others have left may not be purged yet
+	if row, err := m.oracle.Load(m.ctx, id); err == nil { // rows of others may not be purged yet
 		m.compareRun(rt, row)
 	}
 }
 
-// compareRun compares what belongs to a run.
+// compareRun compares the parts of a run.
 func (m *model) compareRun(rt *rapid.T, row *journal.Execution) {
 	same(
 		rt, "run", func(s journal.Store) (*journal.Execution, error) { return s.FindRun(m.ctx, row.ID, row.Run) },

@@ -152,7 +152,7 @@ func testSendBounded(t *testing.T, b *bundle) {
 		"those that are there are not sent again",
 	)
 
-	// Who takes as much as it sends to itself goes on.
+	// A receiver that takes as much as it sends to itself goes on.
 	envelopes, err := b.store.Inbox(b.ctx, b.receiver(to), 0)
 	require.NoError(t, err)
 	require.Len(t, envelopes, journal.MaxSentInbox)

@@ -63,7 +63,7 @@ type taker struct {
 	taken map[journal.Origin]int
 }
 
-// step takes what there is, leaves receipts, and counts in the state of the entity.
+// step takes the messages, leaves receipts, and counts in the state of the entity.
 func (k *taker) step(b *bundle) error {
 	messages, _, err := b.store.Messages(b.ctx, b.receiver(k.id), 0, journal.PageLimit{})
 	if err != nil || len(messages) == 0 {

@@ -66,7 +66,7 @@ func (b *bundle) parked(t testing.TB, f journal.ParkedFilter) []journal.ParkedMe
 	return found
 }
 
-// parkedPositions are those of the parked messages of an entity.
+// parkedPositions are the positions of the parked messages of an entity.
 func (b *bundle) parkedPositions(t testing.TB, e journal.Entity) (positions []uint64) {
 	t.Helper()
 	for _, m := range b.parked(t, journal.ParkedFilter{Entity: e.ID}) {

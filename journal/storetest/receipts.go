@@ -39,7 +39,7 @@ func (b *bundle) hasReceipt(t testing.TB, id journal.ID, n int) bool {
 	return err == nil
 }
 
-// testReadReceipts reads several at once: those of one receiver that are there.
+// testReadReceipts reads several at once: the existing ones of one receiver.
 func testReadReceipts(t *testing.T, b *bundle) {
 	ada, bob := journal.EntityID("default", "bank/Account", "ada"), journal.EntityID("default", "bank/Account", "bob")
 	kept := []journal.Receipt{
@@ -135,7 +135,7 @@ func testSweepReceiptsLiving(t *testing.T, b *bundle) {
 	require.Equal(t, 1, b.sweepReceipts(t, 100, 100))
 }
 
-// More than one page of what must be kept lies in front of what may be deleted.
+// More than one page of rows that must be kept lies in front of rows that may be deleted.
 func testSweepReceiptsPassesOver(t *testing.T, b *bundle) {
 	ada, sender := journal.EntityID("default", "bank/Account", "ada"), b.start(t, newExecution("sender"))
 	const kept = 2*journal.SweepBatch + 10

@@ -53,7 +53,7 @@ func testSend(t *testing.T, b *bundle) {
 	require.Equal(t, []int{1, 6}, b.numbers(t, bob))
 }
 
-// Messages of a batch are in its order, also those of different senders.
+// Messages of a batch are in its order, also from different senders.
 func testSendInABatch(t *testing.T, b *bundle) {
 	to := journal.EntityID("default", "bank/Account", "ada")
 	var writes []journal.Write

@@ -153,7 +153,7 @@ func testSweepLinked(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, journal.ErrSwept)
 }
 
-// More than one page of what must be kept lies in front of what may be deleted.
+// More than one page of rows that must be kept lies in front of rows that may be deleted.
 func testSweepPassesOver(t *testing.T, b *bundle) {
 	parent := newExecution("parent")
 	b.start(t, parent)

@@ -52,7 +52,7 @@ func testWakes(t *testing.T, b *bundle) {
 	}
 }
 
-// In a batch each write sees what those before it did.
+// In a batch each write sees the effects of earlier ones.
 func testWakesInABatch(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	update := b.write(id)
@@ -124,7 +124,9 @@ func testArrivals(t *testing.T, b *bundle) {
 	settle.Receive = (&journal.Deferred{Name: "d"}).Message()
 	result := b.write(id)
 	result.Send = []journal.Sent{
-		journal.ResultTo(b.receiver(id), originOf(9), journal.Caller{ID: id}, 1, &abi.Outcome{Value: abi.Nil}),
+		journal.ResultTo(
+			b.receiver(id), originOf(9), journal.Caller{ID: id}, 1, abi.MustMarshal(&abi.Outcome{Value: abi.Nil}),
+		),
 	}
 	b.commit(t, settle)
 	b.commit(t, result)

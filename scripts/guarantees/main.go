@@ -32,7 +32,7 @@ func main() {
 	fmt.Println("tests of guarantees ok")
 }
 
-// check returns what is wrong with the page.
+// check returns the faults of the page.
 func check(tree fs.FS, page string) ([]string, error) {
 	text, err := fs.ReadFile(tree, page)
 	if err != nil {
@@ -93,7 +93,7 @@ func isRow(line string) bool {
 	return strings.HasPrefix(line, "| ") && line != "| promise | test |" && !strings.HasPrefix(line, "| ---")
 }
 
-// tree is what there is to be named.
+// tree holds the names that the page may use.
 type tree struct {
 	files     []string
 	folders   []string
@@ -150,7 +150,7 @@ var (
 )
 
 // prove counts the tests that a text names, and tells which of them there are not. A test is declared in a folder that
-// is named in the brackets behind it, if one is; files of testdata are those of that folder.
+// is named in the brackets behind it, if one is; files of testdata lie in that folder.
 func (known *tree) prove(text string) (tests int, missing []string) {
 	var names, inside []string // since the last brackets, and within them
 	bracketed := false
@@ -186,7 +186,7 @@ func (known *tree) prove(text string) (tests int, missing []string) {
 	return tests, missing
 }
 
-// settle looks for tests, and for what stands in the brackets behind them.
+// settle looks for tests, and for the names in the brackets behind them.
 func (known *tree) settle(names, inside []string) (missing []string) {
 	var folders []string
 	data := "" // the folder of the last file of testdata

@@ -77,7 +77,7 @@ func (b block) isIn(source string) bool {
 	return true
 }
 
-// blocks are those of a page that are quotes. Whole programs are not: they are compiled as they are.
+// blocks are the quotes of a page. Whole programs are not: they are compiled as they are.
 func blocks(page string) []block {
 	extensions := map[string]string{"```go": ".go", "```rust": ".rs", "```python": ".py", "```ts": ".ts"}
 	var all []block
@@ -105,14 +105,14 @@ var gap = regexp.MustCompile(`(?m)^\s*…\s*$`)
 func parts(ext, text string) []string {
 	var out []string
 	for _, part := range gap.Split(text, -1) {
-		// What closes the bracket may be left out of the quote.
+		// The end of the bracket may be left out of the quote.
 		out = append(out, strings.TrimSuffix(withoutLiberties(ext, part), ","))
 	}
 	return out
 }
 
-// withoutLiberties is code without what may differ in its language. In Python white space has a meaning: what is quoted
-// of others than Go and Rust stands as it is.
+// withoutLiberties is code without the parts that may differ in its language. In Python white space has a meaning:
+// only quotes of Go and Rust are changed.
 func withoutLiberties(ext, code string) string {
 	if ext == ".go" || ext == ".rs" {
 		return plain(code)
@@ -126,7 +126,7 @@ var (
 	comma   = regexp.MustCompile(`,([)\]}])`)
 )
 
-// plain is code without what may differ.
+// plain is code without the parts that may differ.
 func plain(code string) string {
 	code = comment.ReplaceAllString(code, "")
 	code = space.ReplaceAllString(code, "")

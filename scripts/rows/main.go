@@ -1,5 +1,5 @@
 // Command rows counts the rows of a table in the database file of an embedded store, by the value of one column. The
-// demo uses it to look past the host at what is really on the disk.
+// demo uses it to look past the host at the real contents of the disk.
 //
 //	go run ./scripts/rows DATA_FOLDER TABLE COLUMN
 package main

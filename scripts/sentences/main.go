@@ -1,5 +1,5 @@
 // Command sentences checks that Markdown has one sentence a line: paragraphs, list items and quotes break where a
-// sentence ends, and nowhere else. It skips tables, headings, code, HTML, definitions of links and what stands between
+// sentence ends, and nowhere else. It skips tables, headings, code, HTML, definitions of links and text between
 // the comments "begin …" and "end …".
 //
 //	go run ./scripts/sentences PAGE…       # print the first line of each page that breaks elsewhere

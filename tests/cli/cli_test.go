@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// buildAll puts together what scripts find on their path, and their modules.
+// buildAll builds the programs that scripts find on their path, and their modules.
 func buildAll(dir string) error {
 	for name, find := range map[string]func() (string, error){
 		"cruster-host": harness.FindBinary,

@@ -1,4 +1,4 @@
 // Package cli drives the real binary the way people do: scripts in testdata run its commands against hosts on free
-// ports, and check what they print and the codes they exit with. It imports nothing of Cruster but what starts Postgres
-// and hosts for tests.
+// ports, and check the output and the exit codes. It imports nothing of Cruster but the starters of
+// Postgres and hosts for tests.
 package cli

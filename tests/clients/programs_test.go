@@ -108,7 +108,7 @@ func hostOf(t *testing.T, folders ...string) *harness.Process {
 	return p
 }
 
-// A running program: what it says is read line by line.
+// A running program: its output is read line by line.
 type running struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -153,7 +153,7 @@ func (r *running) says(lines ...string) {
 	}
 }
 
-// goOn lets a program that has said what it wants go on.
+// goOn lets a program go on after its demand.
 func (r *running) goOn() {
 	r.t.Helper()
 	_, err := io.WriteString(r.in, "\n")
@@ -182,7 +182,7 @@ func TestTheFirstPrograms(t *testing.T) {
 	})
 }
 
-// The programs of the pages do with a host what the pages say: workflows, signals, queries,
+// The programs of the pages work with a host as the pages say: workflows, signals, queries,
 // deferreds, entities and refusals.
 func TestTheProgramsOfThePages(t *testing.T) {
 	t.Parallel()
@@ -225,7 +225,7 @@ func TestTheRestOfTheClients(t *testing.T) {
 }
 
 // A host that is killed and started again is no concern of a program: its requests are repeated,
-// and find what they did before.
+// and find their earlier effects.
 func TestARepeatedRequestFindsItsRun(t *testing.T) {
 	t.Parallel()
 	eachLanguage(t, func(t *testing.T, l language) {

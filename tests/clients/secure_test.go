@@ -26,7 +26,7 @@ import (
 	"github.com/cruster/cruster/api/rpcerror"
 )
 
-// What is in front of a host may ask for an encrypted connection and a token. A client trusts the
+// A proxy in front of a host may ask for an encrypted connection and a token. A client trusts the
 // certificate that it is given and no other, and each call carries the token. A deadline ends the
 // waiting, with its own code.
 func TestTokensAndCertificates(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTokensAndCertificates(t *testing.T) {
 	})
 }
 
-// gate is a server that tells what a call brought, and never answers one that waits.
+// gate is a server that echoes the metadata of a call, and never answers a call that waits.
 func gate(t *testing.T, certificate tls.Certificate) (addr string) {
 	t.Helper()
 	handler := func(_ any, stream grpc.ServerStream) error {

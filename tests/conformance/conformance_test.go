@@ -40,7 +40,7 @@ var modes = []mode{
 	{"-evicting", func(_ *testing.T, c *host.Config) {
 		undertest.Of(&c.UnderTest).EvictAlways, c.HibernateAfter = true, -1
 	}},
-	// Each turn begins with a guest that is made from its saved state, and that is compared with one that was replayed.
+	// Each turn begins with a guest that is made from its saved state, and that is compared with a replayed guest.
 	{"-hibernating", func(t *testing.T, c *host.Config) {
 		undertest.Of(&c.UnderTest).EvictAlways, c.HibernateAfter = true, 1
 		undertest.Of(&c.UnderTest).CompareRestored = func(restored, replayed *guest.Saved) {
@@ -150,7 +150,7 @@ func (c *testCase) check(t *testing.T, lang string, row *journal.Execution) {
 	}
 }
 
-// checkTraces checks what the execution has left in the journal and the log.
+// checkTraces checks the traces of the execution in the journal and the log.
 func (c *testCase) checkTraces(t *testing.T, lang string, b *testBundle, row *journal.Execution) {
 	t.Helper()
 	if c.Journal != nil {

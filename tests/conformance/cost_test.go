@@ -55,7 +55,7 @@ func TestWhatAStatementCosts(t *testing.T) {
 	}
 }
 
-// requireFuel compares what counters of fuel say, a step, with what it may be: a quarter more than it is.
+// requireFuel compares the counted fuel of a step with its bound: a quarter more than the usual cost.
 func requireFuel(
 	t *testing.T, registry *prometheus.Registry, steps float64, most map[string]map[string]float64, language string,
 ) {

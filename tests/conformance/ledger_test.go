@@ -26,9 +26,9 @@ type ledgerLine struct {
 	Journal   []ledgerEntry
 }
 
-// ledgerEntry is what every variant must have in its journal. Times and turns may differ, and so may the order in which
-// ops that end at the same time are delivered. So entries are compared in the order of their ops. Cases in which the
-// order of deliveries is certain list it in Case.Journal.
+// ledgerEntry is an entry that every variant must have in its journal. Times and turns may differ, and so may the order
+// in which ops that end at the same time are delivered. So entries are compared in the order of their ops. Cases in
+// which the order of deliveries is certain list it in Case.Journal.
 type ledgerEntry struct {
 	Number                uint32
 	Entry                 journal.EntryKind
@@ -81,7 +81,7 @@ func readable(value []byte) string {
 	return hex.EncodeToString(value)
 }
 
-// lasting leaves out of an error what need not be the same in all variants: the message of a language's runtime that
+// lasting leaves out of an error the parts that may differ between variants: the message of a language's runtime that
 // crashed, hung or slept, and of a database.
 func lasting(e *abi.Error) abi.Error {
 	if e == nil {

@@ -26,7 +26,7 @@ func (b *testBundle) update(t *testing.T, execution string, s *table.Step) error
 	return err
 }
 
-// updateLater sends the execution an update. What it returns waits for the answer, and checks it.
+// updateLater sends the execution an update. The returned function waits for the answer, and checks it.
 func (b *testBundle) updateLater(t *testing.T, execution string, s *table.Step) func() {
 	t.Helper()
 	b.await(t, execution, s)

@@ -53,8 +53,8 @@ func TestEndlessTurn(t *testing.T) {
 	})
 }
 
-// TestEndlessLoopShowsLines: of a loop in Go, in a workflow and in an activity. They are stopped for what they
-// computed, so they are in the loop however slow the machine is.
+// TestEndlessLoopShowsLines: of a loop in Go, in a workflow and in an activity. They are stopped for the fuel that they
+// used, so they are in the loop however slow the machine is.
 func TestEndlessLoopShowsLines(t *testing.T) {
 	t.Parallel()
 	l := wholeLanguages()[0]
@@ -115,7 +115,7 @@ func TestDeadlockShowsLines(t *testing.T) {
 	}
 }
 
-// TestCrashesInRustShowTheAuthor: a panic names its line alone, which may be that of a library, and other crashes name
+// TestCrashesInRustShowTheAuthor: a panic names its line alone, which may be a library's, and other crashes name
 // none. A line of the author's is added.
 func TestCrashesInRustShowTheAuthor(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 )
 
 // TestALoopInABatchIsFoundByWhatTheGuestReports: an operation that never ends uses up its limit once, wherever
-// in a batch it is. Those in front of it and behind it are performed, and it is parked.
+// in a batch it is. Operations in front of it and behind it are performed, and it is parked.
 func TestALoopInABatchIsFoundByWhatTheGuestReports(t *testing.T) {
 	t.Parallel()
 	const limit = 300_000_000

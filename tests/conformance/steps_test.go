@@ -16,7 +16,7 @@ import (
 	"github.com/cruster/cruster/tests/conformance/table"
 )
 
-// take does what a step of a case says, as a client of the host.
+// take performs a step of a case, as a client of the host.
 func (b *testBundle) take(t *testing.T, execution string, s *table.Step) {
 	t.Helper()
 	b.await(t, execution, s)
@@ -42,7 +42,7 @@ func (b *testBundle) take(t *testing.T, execution string, s *table.Step) {
 	}
 }
 
-// await waits for what must have happened before the step.
+// await waits for the events that must precede the step.
 func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 	t.Helper()
 	if s.Op != "" {
@@ -160,7 +160,7 @@ func (b *testBundle) call(t *testing.T, s *table.Step) {
 	}
 }
 
-// operation is what a step asks of an entity.
+// operation is a step's request to an entity.
 func (b *testBundle) operation(s *table.Step) host.EntityRequest {
 	entity, operation := s.Operation("conformance")
 	return host.EntityRequest{Entity: entity, Operation: operation, Input: s.Value.Encode(b.places(""))}

@@ -112,8 +112,8 @@ func TestMoveBetweenLanguages(t *testing.T) {
 	}
 }
 
-// TestSettlementsBetweenModules: a workflow settles promises of one that still runs the module of another language.
-// What does not fit that module's types settles nothing.
+// TestSettlementsBetweenModules: a workflow settles promises of another that still runs the module of another language.
+// A value that does not fit that module's types settles nothing.
 func TestSettlementsBetweenModules(t *testing.T) {
 	t.Parallel()
 	both := wholeLanguages()

@@ -24,7 +24,7 @@ type campaign struct {
 	d        *driver
 	language language
 	scenario scenario
-	reach    map[string]cell // what the table says
+	reach    map[string]cell // from the table
 	payments *charges
 	firstToo bool // crash also at the first passing, not only at the last
 	trials   []trial
@@ -133,8 +133,8 @@ func (c *campaign) crashAt(point string) {
 	}
 }
 
-// crashAtPassing runs the scenario with a crash, and fails if there was none. What is due before the engine waits for
-// it sets off no timer: then the run was an undisturbed one, and is made again.
+// crashAtPassing runs the scenario with a crash, and fails if there was none. An op that is due before the engine
+// waits for it sets off no timer: then the run was an undisturbed one, and is made again.
 func (c *campaign) crashAtPassing(at faultpoint.Passing, byTime bool) {
 	name := strings.ReplaceAll(at.Point, ".", "-")
 	if !byTime {
@@ -152,7 +152,7 @@ func (c *campaign) crashAtPassing(at faultpoint.Passing, byTime bool) {
 	})
 }
 
-// crashInReplays crashes three engines, two of them while they replay what the first has left.
+// crashInReplays crashes three engines, two of them while they replay the journal of the first.
 func (c *campaign) crashInReplays() {
 	// The commit of the last transaction may hold the result: then nothing would be left.
 	first := faultpoint.Passing{Point: faultpoint.TxBeforeCommit, N: c.reach[faultpoint.TxBeforeCommit].n}
@@ -171,7 +171,7 @@ func (c *campaign) crashInReplays() {
 	)
 }
 
-// compare holds what each trial has left behind against the file of outcomes.
+// compare compares the results of each trial with the file of outcomes.
 func (c *campaign) compare(store journal.Store) {
 	want := readOutcomes(c.t)[c.scenario.name]
 	for _, tr := range c.trials {
@@ -194,7 +194,7 @@ func (c *campaign) observe(store journal.Store, tr trial) []string {
 	return seen
 }
 
-// checkJournal checks what must hold for every journal: sequence numbers ascend, an op is delivered at most once, and
+// checkJournal checks the invariants of every journal: sequence numbers ascend, an op is delivered at most once, and
 // time does not run backwards.
 func checkJournal(t *testing.T, store journal.Store, tr trial) {
 	ref, err := requests.RefOf(host.DefaultNamespace, tr.execution)
@@ -227,7 +227,7 @@ func rowsOf(t *testing.T, store journal.Store, sql string, args ...any) [][]any 
 	return rows
 }
 
-// varying matches what differs between two executions by design: ids derived from the key.
+// varying matches text that differs between two executions by design: ids derived from the key.
 var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 // render renders a result for comparison, without the parts that differ from key to key.
@@ -249,7 +249,7 @@ func outcome(t *testing.T, tr trial) string {
 	return fmt.Sprintf("%s %s", tr.end.state, render(t, tr.key, tr.end.value))
 }
 
-// readOutcomes reads the file of outcomes: the name of a scenario, and below it, indented, what it shows and stores, in
+// readOutcomes reads the file of outcomes: the name of a scenario, and below it, indented, its end and its rows, in
 // any language and on any store.
 func readOutcomes(t *testing.T) map[string][]string {
 	text, err := os.ReadFile("testdata/outcomes")

@@ -1,6 +1,6 @@
 // Package crash_test crashes hosts at every named fault point and compares the result with an undisturbed run: engines
 // in this process, at every point of every scenario, and the real binary, which kills itself with SIGKILL.
-// testdata/points says which scenario reaches which point, and testdata/outcomes what comes of each. Start reading at
+// testdata/points says which scenario reaches which point, and testdata/outcomes the outcome of each. Start reading at
 // campaign_test.go.
 package crash_test
 

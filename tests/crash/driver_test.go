@@ -45,7 +45,7 @@ type target interface {
 	wait(ctx context.Context, execution string) (ending, error)
 }
 
-// module is what is deployed under the name of an example.
+// module is the module deployed under the name of an example.
 type module struct {
 	name      string
 	folder    string
@@ -54,20 +54,20 @@ type module struct {
 	allowHTTP []string
 }
 
-// request starts a workflow, under a key of its own or one that is given.
+// request starts a workflow, under a key of its own or a given one.
 type request struct {
 	workflow string
 	key      string
 	input    any
 }
 
-// operation is one of an entity, asked for under an id of its own.
+// operation is a request to an entity, under an id of its own.
 type operation struct {
 	entity, name, requestID string
 	input                   any
 }
 
-// ending is everything that a caller is told about an execution that is over or paused.
+// ending is everything that a caller is told about an execution that has ended or is paused.
 type ending struct {
 	state string
 	value any
@@ -80,7 +80,7 @@ type life struct {
 	// died is closed when the engine has crashed where it was armed to, or, with wrong set, in another way.
 	died  chan struct{}
 	wrong error
-	// end ends the engine, dead or alive, and frees what it holds.
+	// end ends the engine, dead or alive, and frees its resources.
 	end func()
 }
 
@@ -93,7 +93,7 @@ func (l *life) dead() bool {
 	}
 }
 
-// arming is what an engine is told when it starts.
+// arming is the crash plan of an engine at its start.
 type arming struct {
 	at        *faultpoint.Passing // where to crash; nil = nowhere
 	retention time.Duration
@@ -112,7 +112,7 @@ type driver struct {
 	engine  *life
 	armed   *faultpoint.Passing
 	plan    []faultpoint.Passing // of the engines to come
-	crashed []faultpoint.Passing // what has happened of the plan
+	crashed []faultpoint.Passing // the part of the plan that has happened
 }
 
 func newDriver(t *testing.T, launch func(arming) *life) *driver {
@@ -129,7 +129,7 @@ func (d *driver) stop() {
 	}
 }
 
-// restart ends the engine that runs and starts one that crashes as the plan says.
+// restart ends the engine that runs and starts another that crashes as the plan says.
 func (d *driver) restart(plan ...faultpoint.Passing) {
 	d.stop()
 	d.plan, d.crashed = plan, nil
@@ -159,7 +159,7 @@ func (d *driver) current() *life {
 	return d.engine
 }
 
-// awaitCrashes waits for what is left of the plan. The client may have its last answer before the engine passes a point
+// awaitCrashes waits for the rest of the plan. The client may have its last answer before the engine passes a point
 // on another goroutine.
 func (d *driver) awaitCrashes(patience time.Duration) {
 	timeout := time.NewTimer(patience)
@@ -357,13 +357,13 @@ func (d *driver) run(execution string) string {
 	return do(d, func(ctx context.Context, to target) (string, error) { return to.run(ctx, execution) })
 }
 
-// startOver starts a new run of an execution that is over; the request is repeated under the same id.
+// startOver starts a new run of an ended execution; the request is repeated under the same id.
 func (d *driver) startOver(execution, requestID string) {
 	d.t.Helper()
 	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.restart(ctx, execution, requestID) })
 }
 
-// deleteRun deletes a run that is over.
+// deleteRun deletes an ended run.
 func (d *driver) deleteRun(execution, run string) {
 	d.t.Helper()
 	do(
@@ -372,7 +372,7 @@ func (d *driver) deleteRun(execution, run string) {
 	)
 }
 
-// wait waits until an execution is over or paused.
+// wait waits until an execution has ended or is paused.
 func (d *driver) wait(execution string) ending {
 	d.t.Helper()
 	return do(d, func(ctx context.Context, to target) (ending, error) { return to.wait(ctx, execution) })

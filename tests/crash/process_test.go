@@ -106,7 +106,7 @@ func diedAt(a arming, state *os.ProcessState, log string) error {
 	return nil
 }
 
-// output is what a process prints.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu

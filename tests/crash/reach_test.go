@@ -37,8 +37,8 @@ func (r *reach) of(s scenario, evict bool) map[string]cell {
 	return r.warm[s.name]
 }
 
-// share are the points that a scenario tries in a variant if each is to be tried once: those that no scenario before it
-// reaches. The variants of processes take turns, as far as each reaches a point.
+// share are the points that a scenario tries in a variant if each is to be tried once: the points that no scenario
+// before it reaches. The variants of processes take turns, as far as each reaches a point.
 func (r *reach) share(s scenario, v variant) []string {
 	var points []string
 	for i, point := range faultpoint.Points {
@@ -105,8 +105,8 @@ func parseCell(t *testing.T, text string) cell {
 	return cell{n: n, byTime: byTime}
 }
 
-// TestEveryPointIsReached holds the table against the points and the scenarios that there are. That a scenario reaches
-// what the table says, the other tests see.
+// TestEveryPointIsReached compares the table with all points and all scenarios. The other tests see that a scenario
+// reaches its points.
 func TestEveryPointIsReached(t *testing.T) {
 	t.Parallel()
 	r := readReach(t)

@@ -32,19 +32,19 @@ func (l language) another() language {
 	return languages[0]
 }
 
-// scenario is one use of a module, and the queries that show what it stored.
+// scenario is one use of a module, and the queries that show its stored data.
 type scenario struct {
 	name    string
 	example string
-	// prepare, if there is one, runs on an engine that does not crash. What run does begins with the start of the next
-	// engine.
+	// prepare, if there is one, runs on an engine that does not crash. The work of run begins with the start of the
+	// next engine.
 	prepare func(d *driver, key string) (execution string)
 	run     func(d *driver, key, execution string) (string, ending)
 	// rows are queries over the tables of the module; $1 is the key.
 	rows []string
 	// rowsOfExecution are queries whose $1 is the name of the execution.
 	rowsOfExecution []string
-	// retention is how long run keeps what has finished; 0 = for ever.
+	// retention is how long run keeps finished executions; 0 = for ever.
 	retention time.Duration
 	// ofTheHost tells that the scenario is about the host, whatever module it uses.
 	ofTheHost bool
@@ -202,8 +202,8 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// Calls, messages, a workflow that an entity starts and one that calls it: each is a digit of the sum. What has
-		// no state counts in SQL.
+		// Calls, messages, a workflow that an entity starts and another that calls it: each is a digit of the sum. An
+		// entity without state counts in SQL.
 		name: "entities", example: "conformance",
 		run: func(d *driver, key, _ string) (string, ending) {
 			tally, reported := "conformance/Tally/"+key, "conformance/TallyReported/"+key
@@ -233,7 +233,7 @@ var scenarios = []scenario{
 	},
 	{
 		// It calls a workflow that the client has started. Both wait when the other one is let go on: whatever crashes
-		// behind that, its end is told to the one that waits.
+		// behind that, its end is told to the waiting one.
 		name: "awaited", example: "conformance",
 		prepare: func(d *driver, key string) string {
 			execution := d.startAs(key, "conformance/Await", key)
@@ -313,7 +313,7 @@ var scenarios = []scenario{
 		name: "forked", example: "approval",
 		prepare: func(d *driver, key string) string {
 			execution := d.start("approval/RequestApproval", object{"document": key})
-			// What comes before the first step has ended, the fork takes over.
+			// The first step must have ended: the fork takes over the entries up to its end.
 			d.awaitPending(execution, abi.OpDeferred, "approved")
 			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
 			d.wait(execution)

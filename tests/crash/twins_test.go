@@ -65,7 +65,7 @@ func TestExamplesAreTwins(t *testing.T) {
 	}
 }
 
-// TestOneLanguageTakesThePlaceOfAnother deploys the module of each language over that of the one before: its migrations
+// TestOneLanguageTakesThePlaceOfAnother deploys the module of each language over the previous one: its migrations
 // are the same, so the tables that are there are its own.
 func TestOneLanguageTakesThePlaceOfAnother(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestOneLanguageTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-// TestRustExamplesAreSmall holds the modules to what the documentation says of their size.
+// TestRustExamplesAreSmall holds the modules to the sizes in the documentation.
 func TestRustExamplesAreSmall(t *testing.T) {
 	t.Parallel()
 	for _, s := range exampleScenarios() {
@@ -94,7 +94,7 @@ func TestRustExamplesAreSmall(t *testing.T) {
 	}
 }
 
-// twinOf runs a scenario and collects what must be the same in all languages.
+// twinOf runs a scenario and collects the results that must be the same in all languages.
 func twinOf(c *campaign, store journal.Store) *twin {
 	t := c.t
 	tr := c.try("twin")

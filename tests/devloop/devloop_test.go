@@ -77,7 +77,7 @@ type event struct {
 	Event  string
 	Error  string
 	Output string
-	// Version of what was deployed.
+	// Version of the deployment.
 	Version int
 	Check   *struct {
 		Differ int

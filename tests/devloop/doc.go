@@ -1,3 +1,3 @@
-// Package devloop does what a developer does all day: it edits the source of a module while `cruster-host dev --watch`
-// runs, and looks at what that deploys and complains about. Hosts and compilers are the real ones.
+// Package devloop follows a developer's day: it edits the source of a module while `cruster-host dev --watch`
+// runs, and looks at the deployments and complaints. Hosts and compilers are the real ones.
 package devloop

@@ -16,7 +16,7 @@ import (
 
 const later = "followed/Later/k"
 
-// a bench is a host with the guest, an execution that waits for its gate, and what a follower of it is told.
+// a bench is a host with the guest, an execution that waits for its gate, and the events that a follower gets.
 type bench struct {
 	t      *testing.T
 	host   *harness.Process
@@ -69,7 +69,7 @@ func follow(t *testing.T, runs string) *bench {
 	return b
 }
 
-// text is an event without what differs from one test to the next.
+// text is an event without the parts that differ from one test to the next.
 func text(m *crusterv1.FollowResponse, err error) string {
 	switch {
 	case err != nil:
@@ -117,7 +117,7 @@ func (b *bench) require(want ...string) {
 func TestFollowTellsEntriesAndLines(t *testing.T) {
 	t.Parallel()
 	b := follow(t, "1")
-	b.require("run 0 running ", "entry 1: activity say") // what was logged before is not told
+	b.require("run 0 running ", "entry 1: activity say") // earlier lines are not told
 	b.open()
 	b.require(
 		"entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`,
@@ -145,7 +145,7 @@ func TestFollowARunThatContinues(t *testing.T) {
 	b := follow(t, "2")
 	b.require("run 0 running ", "entry 1: activity say")
 	b.open()
-	// What the first run does right before it continues may be told or not.
+	// The last events of the first run before it continues may be told or not.
 	for got := ""; got != "run 1 running "; {
 		select {
 		case got = <-b.told:

@@ -32,7 +32,7 @@ type request struct {
 	client int
 }
 
-// history is what all clients asked for and were told.
+// history holds the requests of all clients and the replies.
 type history struct {
 	clock atomic.Int64
 	news  chan struct{} // receives after an answer
@@ -43,7 +43,7 @@ type history struct {
 	wrong      []error               // guarded by mu; answers that no client may get
 }
 
-// caller is a client: one that repeats what is not answered, and one that gives up.
+// caller is a client, which repeats unanswered requests or gives up.
 type caller struct {
 	*history
 	number         int
@@ -60,7 +60,7 @@ func dial(t *testing.T, p *harness.Process, opts ...client.Option) *client.Clien
 	return c
 }
 
-// one makes one request. All that is drawn is drawn at once, so that what comes later does not depend on answers.
+// one makes one request. All that is drawn is drawn at once, so that later requests do not depend on answers.
 func (c *caller) one(n int) {
 	r := c.draw(n)
 	gives, repeats := c.random.IntN(5) == 0, c.random.IntN(4) == 0

@@ -21,7 +21,7 @@ const (
 )
 
 // TestEntitiesAreLinearizable: one order of all operations, in which each comes between its call and its answer,
-// explains what every client was told; and each request id has counted once. The seed decides what the clients ask for,
+// explains every reply; and each request id has counted once. The seed decides about the requests of the clients,
 // and after how many answers the host is killed; CRUSTER_SEED repeats it.
 func TestEntitiesAreLinearizable(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func hammer(t *testing.T, seed uint64, p *harness.Process, h *history) {
 	all.Wait()
 }
 
-// check holds what the clients were told against the model, and repeats every request that counts: those that were not
+// check compares the replies with the model, and repeats every request that counts: the ones not
 // answered are performed by then, and no other again.
 func (h *history) check(t *testing.T, c *client.Client) {
 	t.Helper()

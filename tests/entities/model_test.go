@@ -14,7 +14,7 @@ type input struct {
 	n     int64
 }
 
-// output is what a client was told.
+// output is a reply to a client.
 type output struct {
 	known   bool
 	refused bool
@@ -43,7 +43,7 @@ var model = porcupine.Model{
 	},
 }
 
-// perform is what an operation does to a sum, and yields.
+// perform is the effect of an operation on a sum, and its result.
 func perform(sum int64, in input) (after int64, want output) {
 	switch in.name {
 	case "read":

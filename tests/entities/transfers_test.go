@@ -35,7 +35,7 @@ func transferLoad() (transfers, kills int) {
 	return extenttest.Sized(10_000, 160), extenttest.Sized(12, 3)
 }
 
-// transfer is what a test asks for, as tests/guests/transfers has it.
+// transfer is the request of a test, as tests/guests/transfers has it.
 type transfer struct {
 	Cents int64  `json:"cents"`
 	From  string `json:"from"`
@@ -44,8 +44,8 @@ type transfer struct {
 }
 
 // TestTransfersUnderLocks: workflows that lock two of a hundred accounts, in any order, read both and write both, while
-// the host is killed again and again. All come to an end, every account has what the transfers say, and no lock is left
-// over. The seed decides who pays whom, and after how many the host is killed; CRUSTER_SEED repeats it.
+// the host is killed again and again. All come to an end, every account has the sum of its transfers, and no lock is
+// left over. The seed decides about payers and payees, and after how many the host is killed; CRUSTER_SEED repeats it.
 func TestTransfersUnderLocks(t *testing.T) {
 	t.Parallel()
 	seed := harness.Seed(t)
@@ -109,7 +109,7 @@ func drawTransfers(random *rand.Rand, n int) []transfer {
 	return all
 }
 
-// movements is what became of transfers.
+// movements are the outcomes of transfers.
 type movements struct {
 	started, awaited atomic.Int64 // the next of each
 	moved            []bool       // by transfer; each is written by one client

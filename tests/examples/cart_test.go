@@ -12,7 +12,7 @@ import (
 
 type object = map[string]any
 
-// subscriptionStatus is what a subscription of the example answers and returns.
+// subscriptionStatus is the answer and the result of a subscription of the example.
 type subscriptionStatus struct {
 	Plan     string `json:"plan"`
 	Charged  int64  `json:"charged"`

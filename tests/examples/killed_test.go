@@ -39,8 +39,8 @@ var kills = []struct {
 }
 
 // TestKilled: six real workflows, each in Go and in Rust, and on both stores. The host is killed with -9
-// in the middle of each, and what they have done is counted in the end: nothing is missing and
-// nothing happened twice. No attempt meets more than two kills: the host would take it for one that
+// in the middle of each, and their effects are counted in the end: nothing is missing and
+// nothing happened twice. No attempt meets more than two kills: the host would take it for an attempt that
 // takes hosts down with it.
 func TestKilled(t *testing.T) {
 	t.Parallel()
@@ -285,7 +285,7 @@ func killCrawl(v *victim) {
 	}
 }
 
-// killImports: 50 children, two of which fail.
+// killImports: 50 children; two fail.
 func killImports(v *victim) {
 	v.begin("imports", nil)
 	var files []string
@@ -373,7 +373,7 @@ func killQuorum(v *victim) {
 	v.kill()
 	got, err := run.Wait(v.t.Context())
 	require.NoError(v.t, err)
-	slices.Sort(got.For) // one who is just being reminded is counted behind the other
+	slices.Sort(got.For) // a member who is just being reminded is counted behind the other
 	require.Equal(v.t, result{Decision: "accepted", For: []string{"ada", "eve"}, Against: []string{}}, got)
 	tables := v.rows(
 		`SELECT kind, recipient, number FROM quorum_letters GROUP BY kind, recipient, number HAVING count(*) > 1`,

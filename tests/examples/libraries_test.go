@@ -19,7 +19,7 @@ import (
 type standupServices struct {
 	mu       sync.Mutex
 	refusals int      // guarded by mu; calls that are still refused for now
-	asked    []string // guarded by mu; what the model was asked, as JSON
+	asked    []string // guarded by mu; the requests to the model, as JSON
 	posted   []string // guarded by mu; the texts of messages, by the id that their sender gave
 	ids      []string // guarded by mu
 }

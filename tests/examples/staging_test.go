@@ -13,7 +13,7 @@ import (
 )
 
 // TestStagingBesideProduction: one module with tables, under one name in two namespaces of one store. The host is
-// killed while money moves in both. In the end it has moved once in each, and what belongs to the one is not in the
+// killed while money moves in both. In the end it has moved once in each, and the rows of the one are not in the
 // other.
 func TestStagingBesideProduction(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 )
 
 // TestCommitWithATurnFails lets the commit of each of three transactions fail that the turn which it causes is part of,
-// in every possible way. Each step has left one row, and the result is that of an undisturbed run. A run that was too
+// in every possible way. Each step has left one row, and the result is as in an undisturbed run. A run that was too
 // busy to take the turn ahead is made again.
 func TestCommitWithATurnFails(t *testing.T) {
 	t.Parallel()

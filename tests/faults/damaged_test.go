@@ -128,7 +128,7 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 }
 
 // TestDamagedEntriesLeaveTheRest damages the third entry of one of three open executions. That one is judged as not
-// fitting and is not moved, and the two others are; what can be read of it is shown, and can be forked.
+// fitting and is not moved, and the two others are; its readable part is shown, and can be forked.
 func TestDamagedEntriesLeaveTheRest(t *testing.T) {
 	t.Parallel()
 	for name, db := range databases(t) {

@@ -109,7 +109,7 @@ func expected(t *testing.T, err error) {
 	}
 }
 
-// checkJournal checks what must hold for every journal: an op is delivered at most once, and neither turns nor time run
+// checkJournal checks the invariants of every journal: an op is delivered at most once, and neither turns nor time run
 // backwards.
 func checkJournal(t *testing.T, store journal.Store, row *journal.Execution) {
 	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})

@@ -146,7 +146,7 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	require.Equal(t, "completed [true,false]", c.wait(execution))
 }
 
-// TestDrainBeginsNothing stops an engine while activities wait in the queue: the one that runs may finish, the others
+// TestDrainBeginsNothing stops an engine while activities wait in the queue: the running one may finish, the others
 // do not begin.
 func TestDrainBeginsNothing(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 const outage = 3 * time.Second
 
 // TestOutcomeInHandIsKept lets the store go away when a server has been called, and come back some time later. The
-// server is not called again: what it said is kept until it can be committed.
+// server is not called again: its reply is kept until it can be committed.
 func TestOutcomeInHandIsKept(t *testing.T) {
 	t.Parallel()
 	for _, evict := range []bool{false, true} {

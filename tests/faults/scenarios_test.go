@@ -35,8 +35,8 @@ func engine(t *testing.T, store journal.Store, options ...func(*host.Config)) *h
 	return harness.Engine(t, store, append(options, func(c *host.Config) { c.Runtime = sandbox.Runtime(t) })...)
 }
 
-// scenario is one use of a module. run returns what it saw; the key is removed from that before it is compared with
-// want.
+// scenario is one use of a module. run returns its observations; the key is removed from that before it is compared
+// with want.
 type scenario struct {
 	name, module string
 	stormOnly    bool // for TestStorm only: other scenarios make the same kinds of calls
@@ -146,7 +146,7 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// All that an engine reads when it starts, and what it deletes later.
+		// All that an engine reads when it starts, and deletes later.
 		name: "restarted", module: "tests/guests/races", alone: true,
 		want: `["completed \"open\"",true,["races"],"gone"]`,
 		run: func(c *client, key string) []any {

@@ -18,7 +18,7 @@ const (
 	healthy  mode = ""
 	refused  mode = "refused"  // the call did not take effect
 	conflict mode = "conflict" // the call did not take effect, because it collided with another
-	slow     mode = "slow"     // the store is asked when the time of the call is over
+	slow     mode = "slow"     // the store is asked when the time of the call has passed
 	lost     mode = "lost"     // in doubt: the call did not take effect
 	applied  mode = "applied"  // in doubt: the call took effect
 	late     mode = "late"     // in doubt: the call took effect, and its time was over before the answer came

@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// TestChangesAreNoticed proves the net: whatever a host could do otherwise than the one that wrote a journal, here by a
+// TestChangesAreNoticed proves the net: whatever a host could do otherwise than the writer of a journal, here by a
 // recording that says otherwise, pauses the execution or changes its result.
 func TestChangesAreNoticed(t *testing.T) {
 	t.Parallel()

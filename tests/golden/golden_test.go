@@ -1,7 +1,7 @@
 // Package golden_test replays journals of every format that was ever written. A recording is a module, the row and the
 // entries of an execution of it, and its result. The workflow of the module touches all that a guest can observe. So
-// whatever changes what an old journal means fails here: how random numbers are seeded, how arguments are hashed and
-// steps are named, what WASI does, how a refusal is worded.
+// whatever changes the meaning of an old journal fails here: how random numbers are seeded, how arguments are hashed
+// and steps are named, how WASI behaves, how a refusal is worded.
 //
 // Files of a recording are never written again. A change that must break them is a new format
 // ([journal.CurrentFormat]): old executions keep the old behaviour, and `go test ./tests/golden -record` adds the files
@@ -48,8 +48,8 @@ var lives = []struct {
 const (
 	// everything has all the refusals as well, and the module.
 	everything = ""
-	// waiting has entries that say what the run waited for: [journal.Entry.Waiting] came after the first recordings of
-	// format 2.
+	// waiting has entries with the steps that the run waited for: [journal.Entry.Waiting] came after the first
+	// recordings of format 2.
 	waiting = "waiting"
 	// moved began with an earlier version of the workflow, and went on with the module.
 	moved = "moved"
@@ -101,7 +101,7 @@ func TestRecordingsAreReadable(t *testing.T) {
 }
 
 // TestRecordingsHaveWhatTheyAreFor: a recording of a moved run has the move, with steps on both sides of it, and
-// entries say what their run waited for.
+// entries name the steps that their run waited for.
 func TestRecordingsHaveWhatTheyAreFor(t *testing.T) {
 	t.Parallel()
 	for language := range guests {

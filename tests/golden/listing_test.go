@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// listing shows a recording to readers: its entries, and what the workflow returned.
+// listing shows a recording to readers: its entries, and the workflow's result.
 func (r recording) listing(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -71,7 +71,7 @@ func readable(t *testing.T, value []byte) string {
 	return text(t, v)
 }
 
-// text shows a value as JSON; bytes that are an error show what it says.
+// text shows a value as JSON; bytes that are an error show its message.
 func text(t *testing.T, v any) string {
 	t.Helper()
 	out, err := json.Marshal(shown(v))

@@ -57,7 +57,7 @@ func record(t *testing.T, module []byte, calls []call) recording {
 }
 
 // recordMoved runs the earlier version of the workflow, moves it to a module, and runs that to its end. The module
-// waits for a step that was inserted, before it comes to one that has run.
+// waits for a step that was inserted, before it comes to a step that has run.
 func recordMoved(t *testing.T, language string, module []byte) recording {
 	t.Helper()
 	e := harness.Engine(t, harness.Store(t, "sqlite"))

@@ -28,7 +28,7 @@ type recording struct {
 	result  []byte
 }
 
-// row is what a file has of the row of an execution.
+// row is the recorded part of the row of an execution.
 type row struct {
 	Workflow    string `json:"workflow"`
 	Key         string `json:"key"`
@@ -46,7 +46,7 @@ type row struct {
 	Input       string `json:"input"`
 }
 
-// The files of a recording. All but the listing are what replays go by. A recording below another one has no module of
+// The files of a recording. Replays go by all but the listing. A recording below another one has no module of
 // its own: it ended on the module of that one.
 const (
 	moduleFile  = "module.wasm.gz"

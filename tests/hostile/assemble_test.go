@@ -11,7 +11,7 @@ import (
 // parks in every turn.
 type crafted struct {
 	manifest []byte
-	// outcome is what its turns hand over before they return.
+	// outcome is the output that its turns hand over before they return.
 	outcome []byte
 	// start and describe, if set, are the code of these functions.
 	start, describe []byte

@@ -83,7 +83,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestErrors lets guests fail with huge and malformed errors: what the host keeps of them is small and readable.
+// TestErrors lets guests fail with huge and malformed errors: the host keeps small and readable ones.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testErrors)
@@ -124,8 +124,8 @@ func testErrors(t *testing.T, store journal.Store) {
 	}
 }
 
-// TestTheWidestFanOut has a workflow of an SDK run as many steps at once as a turn may issue, and one more. What the
-// SDK issues on its own does not count.
+// TestTheWidestFanOut has a workflow of an SDK run as many steps at once as a turn may issue, and one more. Steps that
+// the SDK issues on its own do not count.
 func TestTheWidestFanOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// script, step and result are those of tests/guests/raw.
+// script, step and result are as in tests/guests/raw.
 type script struct {
 	Await  bool     `msgpack:"await"`
 	Output [][]byte `msgpack:"output"`

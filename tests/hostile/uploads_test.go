@@ -338,7 +338,7 @@ func TestManifestLies(t *testing.T) {
 	}
 	t.Run("it loops", func(t *testing.T) {
 		t.Parallel()
-		// An engine of its own: what does not loop might take as long on a loaded machine.
+		// An engine of its own: code without a loop might take as long on a loaded machine.
 		b := setup(t, func(c *host.Config) { c.TurnTimeout = 300 * time.Millisecond })
 		m := wellMade()
 		m.start = endlessLoop

@@ -19,7 +19,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// checkHost waits for every execution, and holds what the host says of it against what it said to the clients. The
+// checkHost waits for every execution, and compares its state on the host with the replies to the clients. The
 // result is in the record afterwards.
 func checkHost(t *testing.T, c *client.Client, records []*record) {
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
@@ -40,7 +40,7 @@ func checkHost(t *testing.T, c *client.Client, records []*record) {
 	}
 }
 
-// checkResult checks that an execution ended as it had to, after what was acknowledged.
+// checkResult checks that an execution ended as it had to, after the acknowledged requests.
 func checkResult(t *testing.T, rec *record) {
 	state := rec.result.state
 	switch rec.kind {
@@ -59,10 +59,10 @@ func checkResult(t *testing.T, rec *record) {
 	}
 }
 
-// checkInterrupt holds what was said of an interrupt against what the host has of it. An interrupt that was taken is
-// there, with the reason of this request. If the host answered that the execution is over, then it was; and it has
-// either this very request, from a try that got no reply, or none, and then the execution ended by itself. What ends as
-// interrupted was interrupted, and its guest was told so.
+// checkInterrupt compares the reply to an interrupt with the host's record of it. An interrupt that was taken is
+// there, with the reason of this request. If the host answered that the execution has ended, then it had; and it has
+// either this very request, from a try that got no reply, or none, and then the execution ended by itself. An execution
+// that ends as interrupted was interrupted, and its guest was told so.
 func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *record) {
 	described, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Execution: rec.execution})
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 // Package kill9_test kills the real binary with SIGKILL under load, again and again, and then checks every promise that
 // was made to a client: starts, settles, interrupts and results that were acknowledged, and calls to the world outside.
-// Start reading at kill9_test.go; load_test.go has the clients, check_test.go what must hold in the end.
+// Start reading at kill9_test.go; load_test.go has the clients, check_test.go the final checks.
 package kill9_test
 
 import (
@@ -30,8 +30,8 @@ const (
 	opening  = 1_000
 )
 
-// TestKillNineLosesNothing does what it says. The seed decides what the clients ask for and when the host is killed;
-// CRUSTER_SEED repeats it. CRUSTER_KILLS says how often each host is killed.
+// TestKillNineLosesNothing kills hosts under load. The seed decides about the clients' requests and when the host is
+// killed; CRUSTER_SEED repeats it. CRUSTER_KILLS says how often each host is killed.
 func TestKillNineLosesNothing(t *testing.T) {
 	t.Parallel()
 	seed := harness.Seed(t)
@@ -54,7 +54,7 @@ func TestKillNineLosesNothing(t *testing.T) {
 }
 
 // hammer runs a host under load, and kills and restarts it again and again. Then it lets everything finish and checks
-// what the host and the store say.
+// the answers of the host and the store.
 func hammer(t *testing.T, seed uint64, below string, p *harness.Process, open func() (journal.Store, error)) {
 	payments := startPayments(t)
 	p.Start()

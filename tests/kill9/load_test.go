@@ -17,10 +17,10 @@ import (
 
 type object = map[string]any
 
-// record is what a client was told about one execution. Only what was answered is in it: a request without a reply may
-// have taken effect or not.
+// record holds the replies to a client about one execution. Only answered requests are in it: a request without a reply
+// may have taken effect or not.
 type record struct {
-	kind, key string // what was asked for
+	kind, key string // of the request
 	execution string
 	answer    answer       // to the settle or the interrupt
 	refused   error        // an answer that such a request must never get
@@ -28,7 +28,7 @@ type record struct {
 	result    *result      // if the client waited for it
 }
 
-// answer is what the host said to a settle or an interrupt, at last.
+// answer is the host's last reply to a settle or an interrupt.
 type answer int
 
 const (
@@ -43,7 +43,7 @@ const (
 	over
 )
 
-// by is who settles an approval.
+// by is the settler of an approval.
 func (rec *record) by() string { return "person-" + rec.key }
 
 // reason is why an execution is interrupted. No other request has the same.
@@ -55,7 +55,7 @@ type result struct {
 	value string // JSON
 }
 
-// load is a group of clients that make requests and record what they are told.
+// load is a group of clients that make requests and record the replies.
 type load struct {
 	stopped atomic.Bool
 	news    chan struct{} // receives after a start was acknowledged
@@ -78,10 +78,10 @@ func startLoad(t *testing.T, seed uint64, p *harness.Process) *load {
 	return l
 }
 
-// kinds are what the clients ask for, in turn.
+// kinds are the kinds of requests, in turn.
 var kinds = []string{"order", "order interrupted", "transfer", "approval settled", "approval interrupted"}
 
-// one makes the requests of one execution. All that it draws it draws at once, so that what comes later does not depend
+// one makes the requests of one execution. All that it draws it draws at once, so that later requests do not depend
 // on how the host answers.
 func (l *load) one(c *client.Client, kind, key string, random *rand.Rand) {
 	from, waits := random.IntN(accounts), random.IntN(2) == 0
@@ -168,8 +168,8 @@ func unanswered(ctx context.Context, err error) bool {
 	return code == abi.CodeUnreachable || code == abi.CodeShuttingDown || ctx.Err() != nil
 }
 
-// resultOf waits for the end of an execution. It is nil if there was no reply. One that is paused because it was killed
-// with its host again and again is resumed, as an operator would do that knows why the hosts ended.
+// resultOf waits for the end of an execution. It is nil if there was no reply. An execution that is paused because it
+// was killed with its host again and again is resumed, as an operator would do that knows why the hosts ended.
 func resultOf(ctx context.Context, run client.Run[any]) *result {
 	value, err := run.Wait(ctx)
 	var failed *client.RunError

@@ -14,9 +14,9 @@ import (
 
 func TestGoProject(t *testing.T) {
 	t.Parallel()
-	// What the SDK needs is on this machine. Nothing else is asked for: without -mod=mod Go takes no module and no
-	// checksum that the project does not name. With -trimpath the standard library is compiled already: guests of other
-	// tests are built so.
+	// The dependencies of the SDK are on this machine. Nothing else is asked for: without -mod=mod Go takes no module
+	// and no checksum that the project does not name. With -trimpath the standard library is compiled already: guests
+	// of other tests are built so.
 	testProject(t, "go", 3, "GOFLAGS=-trimpath", "GOPROXY=off")
 }
 
@@ -93,7 +93,7 @@ type shell struct {
 	env []string
 }
 
-// run returns what the commands write to standard output.
+// run returns the standard output of the commands.
 func (s *shell) run(commands string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "bash", "-euc", commands)

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// A host has a large module compiled by a process of its own, and takes what that has made.
+// A host has a large module compiled by a process of its own, and takes its output.
 func TestLargeModulesAreCompiledByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()

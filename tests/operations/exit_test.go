@@ -26,7 +26,7 @@ const (
 	exitStoreGone = 14
 )
 
-// TestExitCodesSayOneThing: what a supervisor has to do differs, and so does the code that a host exits with.
+// TestExitCodesSayOneThing: the duties of a supervisor differ, and so does the code that a host exits with.
 func TestExitCodesSayOneThing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // freeze is how long a host is stopped at a time: longer than the limits of its guests, so that a limit on the wall
-// clock is over when the host runs again.
+// clock has passed when the host runs again.
 const freeze = 1200 * time.Millisecond
 
 // TestFrozenHostFailsNothing stops a real host under load, again and again, for longer than its guests may take. Its
@@ -29,7 +29,7 @@ func TestFrozenHostFailsNothing(t *testing.T) {
 		count := l.count()
 		harness.Eventually(t, "there is load", func() bool { return l.count() > count+5 })
 		p.Signal(syscall.SIGSTOP)
-		time.Sleep(freeze) // what is tested is that this time passes
+		time.Sleep(freeze) // the test is that this time passes
 		p.Signal(syscall.SIGCONT)
 		t.Logf("frozen %d times", n+1)
 	}

@@ -1,4 +1,4 @@
-// Package ops_test does to real hosts what operators and machines do to them: it terminates them, freezes them, and
+// Package ops_test treats real hosts as operators and machines do: it terminates them, freezes them, and
 // starts two of them on one store.
 package ops_test
 

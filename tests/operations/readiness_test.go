@@ -32,7 +32,7 @@ func onOwnDatabase(t *testing.T) (at place, name string) {
 
 func administer(t *testing.T, sql string, args ...any) {
 	t.Helper()
-	ctx := context.Background() // also for what runs at the end of a test
+	ctx := context.Background() // also for cleanups at the end of a test
 	admin, err := pgx.Connect(ctx, pgtest.DSN(t))
 	require.NoError(t, err)
 	defer admin.Close(ctx)
@@ -51,7 +51,7 @@ func readiness(t *testing.T, p *harness.Process) (status int, reason string) {
 }
 
 // TestReadinessFollowsCommits: a host whose database answers and does not commit says that it is not ready. When the
-// database commits again, so does the host, without a restart, and it finishes what it had.
+// database commits again, so does the host, without a restart, and it finishes its executions.
 func TestReadinessFollowsCommits(t *testing.T) {
 	t.Parallel()
 	at, database := onOwnDatabase(t)

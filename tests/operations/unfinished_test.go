@@ -16,7 +16,7 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// unfinished is a message of which the last byte never comes.
+// unfinished is a message whose last byte never comes.
 type unfinished struct {
 	io.Reader
 	sent chan<- struct{} // told when all others were taken
@@ -37,7 +37,7 @@ func (u *unfinished) Read(p []byte) (int, error) {
 }
 
 // TestUnfinishedMessagesDoNotFillTheHost: many callers send as much of a message of 16 MiB as the host takes, and do
-// not finish it. It refuses those that it has no memory for, and goes on.
+// not finish it. It refuses callers that it has no memory for, and goes on.
 func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 	t.Parallel()
 	const callers, length, machine = 120, 16 * mib, 1024 * mib

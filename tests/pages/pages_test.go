@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// modules are what a reader's `make build` has built, and what pages speak of besides.
+// modules are the outputs of a reader's `make build`, and other files that pages speak of.
 var modules = map[string]string{
 	"approval":    "modules/examples/approval",
 	"bank":        "modules/examples/bank",
@@ -145,7 +145,7 @@ func (p *page) run(t *testing.T, tools string) {
 func clone(t *testing.T, tools string) string {
 	dir := filepath.Join(t.TempDir(), "cruster")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin", "modules"), 0o700))
-	// `go mod tidy` of a program asks for what the tests of the client import, which must need no host.
+	// `go mod tidy` of a program asks for the imports of the client's tests, which must need no host.
 	for _, shared := range []string{"abi", "api", "clients/go", "go.mod", "go.sum", "guest-sdk", "internal"} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, shared)), 0o700))
 		require.NoError(t, os.Symlink(filepath.Join(harness.Root(), shared), filepath.Join(dir, shared)))

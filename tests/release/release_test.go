@@ -24,7 +24,7 @@ func release(t *testing.T, args ...string) (string, error) {
 	return string(text), err
 }
 
-// run returns what a command in a folder writes.
+// run returns the output of a command in a folder.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

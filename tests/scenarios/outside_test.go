@@ -18,7 +18,7 @@ import (
 )
 
 // TestDefaultTransport: a library that makes a client of its own works in a module that imports
-// stdhttp, also if it hands on no context, and relies on what http.DefaultTransport is.
+// stdhttp, also if it hands on no context, and relies on the type of http.DefaultTransport.
 func TestDefaultTransport(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -60,7 +60,7 @@ func TestGoroutinesFetchTogether(t *testing.T) {
 	require.Equal(t, want, harness.Execute[[]string](t, e, "fetch/FetchAll", urls))
 }
 
-// TestOutside: what an activity cannot do because it is in a sandbox fails with a code that says
+// TestOutside: a call that the sandbox of activities forbids fails with a code that says
 // what to do instead.
 func TestOutside(t *testing.T) {
 	t.Parallel()

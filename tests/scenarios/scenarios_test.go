@@ -119,7 +119,7 @@ func TestTimers(t *testing.T) {
 		})
 		require.True(w.t, harness.Decode[bool](w.t, harness.Wait(w.t, w.Engine, soon).Value))
 		require.True(w.t, call[bool](w, "Clock/c", "cancel", "cancel", "never"))
-		w.replace() // which does not matter to those that wait
+		w.replace() // which does not matter to waiters
 		require.True(w.t, harness.Decode[bool](w.t, harness.Wait(w.t, w.Engine, later).Value))
 		require.NoError(w.t, w.Executions().Interrupt(w.t.Context(), "", never, "the test is over"))
 		require.Equal(w.t, journal.Interrupted, harness.Wait(w.t, w.Engine, never).State)
@@ -128,7 +128,7 @@ func TestTimers(t *testing.T) {
 	})
 }
 
-// TestMessagesBetweenEntities: what is said in a room reaches the inboxes of all members, each
+// TestMessagesBetweenEntities: a post to a room reaches the inboxes of all members, each
 // message once and in order, while hosts come and go.
 func TestMessagesBetweenEntities(t *testing.T) {
 	each(t, "modules/examples/chat", func(w *world) {

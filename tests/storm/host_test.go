@@ -22,7 +22,7 @@ import (
 // patience bounds the waits of a storm in full, on a slow machine.
 const patience = 30 * time.Minute
 
-// store is where hosts of a test keep what they have.
+// store is where hosts of a test keep their data.
 type store struct {
 	address string
 	args    []string

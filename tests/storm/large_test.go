@@ -18,7 +18,7 @@ import (
 const small = 512 * mib
 
 // confined is a host in a control group of a small machine, whose memory it finds out itself. Where a test may make no
-// group, the host is told what it would find out.
+// group, the host is told its size.
 func (s store) confined(t *testing.T, group string, args ...string) *host {
 	t.Helper()
 	if group == "" {
@@ -31,14 +31,14 @@ func (s store) confined(t *testing.T, group string, args ...string) *host {
 }
 
 // TestLargeInputsBesideASlowActivity: executions with large inputs wait for an activity, all at the same time. Their
-// inputs are more than the memory of the host, in full thirty times that of the machine. What the host cannot take it
-// refuses for now, and what it took completes.
+// inputs are more than the memory of the host, in full thirty times the machine's. Inputs that the host cannot
+// take it refuses for now, and accepted ones complete.
 func TestLargeInputsBesideASlowActivity(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
 		n, input := extenttest.Sized(5000, 100), any(strings.Repeat("x", 3*mib))
 		gate, group := startGate(t), harness.MemoryGroup(t, small)
-		h := at.confined(t, group, "--max-activities", "4") // their instances are not what this is about
+		h := at.confined(t, group, "--max-activities", "4") // this is not about their instances
 		h.push("tests/guests/greedy", gate)
 		impatient, err := client.Dial(h.process.GRPC, client.WithRetryFor(0))
 		require.NoError(t, err)

@@ -23,8 +23,8 @@ func (h *host) pushProgram(name, operation string, body any) {
 }
 
 // TestParentsLeaveRoom has as many parents as the host may have in memory wait for children that sleep for ten minutes:
-// some have started theirs, others have found it. Others start meanwhile, and one that is overdue after a restart
-// wakes.
+// some have started theirs, others have found it. Others start meanwhile, and an overdue one wakes after a
+// restart.
 func TestParentsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {

@@ -24,10 +24,10 @@ func TestMain(m *testing.M) {
 
 const (
 	mib = 1 << 20
-	// goInstance is what an instance of a module in Go has of the budget at least.
+	// goInstance is the least memory that an instance of a module in Go takes from the budget.
 	goInstance = 4 * mib
-	// overhead is what a host takes besides its instances: its code, that of the modules, the caches of the store, and
-	// what it keeps of each execution in memory.
+	// overhead is the memory of a host besides its instances: its code, the modules' code, the caches of the store, and
+	// the part of each execution that stays in memory.
 	overhead = 192 * mib
 )
 

@@ -55,7 +55,7 @@ func TestVectors(t *testing.T) {
 }
 
 // TestHostileValues damages the vectors in every place. The guest must read every value as the host does, and refuse
-// what the host refuses. It is built to trap on everything that C leaves undefined.
+// the same bytes as the host. It is built to trap on everything that C leaves undefined.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	m := compile(t, codec)

@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// greeter is the guest that has the workflow of the page, Greet, and those of tests/conformance.
+// greeter is the guest that has the workflow of the page, Greet, and the workflows of tests/conformance.
 const greeter = "tests/thirdlanguage/conformance"
 
 // conversation reads the bodies of the worked example from the page: the part in front of the two spaces in each line

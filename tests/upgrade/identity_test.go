@@ -29,8 +29,9 @@ func sweep(t *testing.T, store journal.Store) (swept int) {
 	}
 }
 
-// TestAKeyThatIsUsedAgainIsAnotherRun starts an order anew after retention has deleted its first run. What leaves the
-// run differs: a payment provider does not take the second charge for the first, and the callee is one of its own.
+// TestAKeyThatIsUsedAgainIsAnotherRun starts an order anew after retention has deleted its first run. Outputs that
+// leave the run differ: a payment provider does not take the second charge for the first, and the callee is one of its
+// own.
 func TestAKeyThatIsUsedAgainIsAnotherRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store journal.Store, g guest) {

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestLowerLimitsStopNoExecution restarts a host with a limit on the memory of guests that is below what a module has
-// from the start, and with one on the size of modules. Executions that run on the module go on; a push of it is
-// refused.
+// TestLowerLimitsStopNoExecution restarts a host with a limit on the memory of guests that is below the memory that a
+// module has from the start, and with one on the size of modules. Executions that run on the module go on; a push of it
+// is refused.
 func TestLowerLimitsStopNoExecution(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

@@ -81,8 +81,8 @@ func TestMoveToFittingCode(t *testing.T) {
 	}
 }
 
-// TestInsertedStepsShiftNoNames compares two runs of one order from the same point: one that is moved to code with a
-// step more and one that is not. The keys of the steps that both have are the same function of the run.
+// TestInsertedStepsShiftNoNames compares two runs of one order from the same point: one is moved to code with a
+// step more and the other is not. The keys of the steps that both have are the same function of the run.
 func TestInsertedStepsShiftNoNames(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store journal.Store, g guest) {
@@ -184,7 +184,7 @@ func TestMoveRescues(t *testing.T) {
 
 func second[A any](_ A, err error) error { return err }
 
-// TestFork takes over the beginning of a journal: its effects are not repeated, and what follows is a run of its own.
+// TestFork takes over the beginning of a journal: its effects are not repeated, and the rest is a run of its own.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store journal.Store, g guest) {

@@ -33,7 +33,7 @@ const recordedStore = "testdata/store-c78dce95"
 // recordedSchema is the schema of the dump (pg_dump --schema=recorded_store --inserts --no-owner --no-privileges).
 const recordedSchema = "recorded_store"
 
-// TestAStoreOfAnEarlierVersionGoesOn: what a host of an earlier version has left is migrated, and its executions go on
+// TestAStoreOfAnEarlierVersionGoesOn: the store of an earlier version's host is migrated, and its executions go on
 // to their ends.
 func TestAStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestAStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 	}
 }
 
-// requireWaiting checks what the execution that waits was told and sent by the earlier host.
+// requireWaiting checks the messages that the waiting execution got and sent under the earlier host.
 func requireWaiting(t *testing.T, e *host.Engine, store journal.Store) {
 	t.Helper()
 	row, err := e.Observer().Poll(t.Context(), "", "waiting/W/w")

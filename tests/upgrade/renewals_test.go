@@ -51,8 +51,8 @@ func TestARequestThatANewRunCannotDecodePausesIt(t *testing.T) {
 	})
 }
 
-// TestTerminateBreaksOffTheAnswerOfACopy: an answer that never ends is over at once when its execution is ended, though
-// a copy of the guest computes it. An answer that had reached its limit before is asked for again.
+// TestTerminateBreaksOffTheAnswerOfACopy: an answer that never ends is stopped at once when its execution is ended,
+// though a copy of the guest computes it. An answer that had reached its limit before is asked for again.
 func TestTerminateBreaksOffTheAnswerOfACopy(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

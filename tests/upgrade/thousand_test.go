@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestCheckOfAThousand replays a thousand open executions on a module that fits them all and on one that fits none.
+// TestCheckOfAThousand replays a thousand open executions on a module that fits them all and on another that fits none.
 func TestCheckOfAThousand(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store journal.Store, g guest) {

@@ -358,7 +358,7 @@ type Execution struct {
 	Interruption *Interruption `protobuf:"bytes,12,opt,name=interruption,proto3" json:"interruption,omitempty"`
 	// The id of the execution whose op started this one; empty if a client did.
 	ParentId string `protobuf:"bytes,13,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
-	// What tells this run from others that had, or will have, the same name, in
+	// Tells this run from others that had, or will have, the same name, in
 	// hex.
 	RunId string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The attributes for searches, by name. Describe and List tell them.
@@ -928,7 +928,7 @@ type MoveResult struct {
 	// Why it was not moved; absent if it was. CR-2031 says that the module does
 	// not fit the history of the execution.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// What does not fit, if that is why.
+	// The part that does not fit, if that is why.
 	Diff          *Diff `protobuf:"bytes,4,opt,name=diff,proto3" json:"diff,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

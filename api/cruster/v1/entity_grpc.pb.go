@@ -56,8 +56,8 @@ type EntityServiceClient interface {
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	Send(ctx context.Context, in *SendRequest, opts ...grpc.CallOption) (*SendResponse, error)
-	// State reads the state of an entity: what all operations that were answered
-	// before have left.
+	// State reads the state of an entity: the effect of all operations that were answered
+	// before.
 	State(ctx context.Context, in *StateRequest, opts ...grpc.CallOption) (*StateResponse, error)
 	// List pages through the entities that have a state, by type and id.
 	List(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error)
@@ -65,7 +65,7 @@ type EntityServiceClient interface {
 	// first; a later call makes another entity of the same name.
 	Destroy(ctx context.Context, in *DestroyRequest, opts ...grpc.CallOption) (*DestroyResponse, error)
 	// ListLocks pages through the entities that executions have locked, and tells
-	// who waits for them.
+	// the executions that wait for them.
 	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
 	// Unlock takes the lock of an entity away from the execution that has it. The
 	// critical section of that execution is broken: others may change the entity, and
@@ -229,8 +229,8 @@ type EntityServiceServer interface {
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	Send(context.Context, *SendRequest) (*SendResponse, error)
-	// State reads the state of an entity: what all operations that were answered
-	// before have left.
+	// State reads the state of an entity: the effect of all operations that were answered
+	// before.
 	State(context.Context, *StateRequest) (*StateResponse, error)
 	// List pages through the entities that have a state, by type and id.
 	List(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error)
@@ -238,7 +238,7 @@ type EntityServiceServer interface {
 	// first; a later call makes another entity of the same name.
 	Destroy(context.Context, *DestroyRequest) (*DestroyResponse, error)
 	// ListLocks pages through the entities that executions have locked, and tells
-	// who waits for them.
+	// the executions that wait for them.
 	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
 	// Unlock takes the lock of an entity away from the execution that has it. The
 	// critical section of that execution is broken: others may change the entity, and

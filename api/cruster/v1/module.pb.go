@@ -38,7 +38,7 @@ type PushMetadata struct {
 	AllowHttp []string `protobuf:"bytes,4,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
 	// Check the open executions of the deployment first, and refuse the module
 	// with CR-2031 if it does not fit one of them. The push itself changes no
-	// execution: what starts or goes on meanwhile is not checked.
+	// execution: executions that start or go on meanwhile are not checked.
 	Check bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
 	// After the push, move the open executions of the deployment that fit to the
 	// module. The others stay on the module that they are on.
@@ -53,8 +53,8 @@ type PushMetadata struct {
 	ReplaceHttp bool `protobuf:"varint,10,opt,name=replace_http,json=replaceHttp,proto3" json:"replace_http,omitempty"`
 	// Take away settings also if the deployment has open executions, which may use
 	// them, and deploy code that does not fit the states of entities that there are, or
-	// what open executions may send them. Without it such a push is refused with CR-1013,
-	// or CR-1014.
+	// the messages that open executions may send them. Without it such a push is refused with
+	// CR-1013, or CR-1014.
 	TakeAway      bool `protobuf:"varint,11,opt,name=take_away,json=takeAway,proto3" json:"take_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -533,7 +533,7 @@ type CheckResponse struct {
 	Fits bool `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
 	// Why not, in one line.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What differs, if the journal and the code do.
+	// The difference between the journal and the code, if any.
 	Diff          *Diff `protobuf:"bytes,6,opt,name=diff,proto3" json:"diff,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1394,7 +1394,7 @@ type DeferredInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name; of a dynamic one, how names begin.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The type of what resolves it.
+	// The type of its result.
 	Value *Schema `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	// Its names are made while the workflow runs.
 	Dynamic       bool `protobuf:"varint,3,opt,name=dynamic,proto3" json:"dynamic,omitempty"`

@@ -47,7 +47,7 @@ type ModuleServiceClient interface {
 	Check(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckRequest, CheckResponse], error)
 	// List returns the deployments of a namespace, by name.
 	List(ctx context.Context, in *ListModulesRequest, opts ...grpc.CallOption) (*ListModulesResponse, error)
-	// Describe returns what one deployment contains.
+	// Describe returns the contents of one deployment.
 	Describe(ctx context.Context, in *DescribeModuleRequest, opts ...grpc.CallOption) (*DescribeModuleResponse, error)
 }
 
@@ -136,7 +136,7 @@ type ModuleServiceServer interface {
 	Check(grpc.BidiStreamingServer[CheckRequest, CheckResponse]) error
 	// List returns the deployments of a namespace, by name.
 	List(context.Context, *ListModulesRequest) (*ListModulesResponse, error)
-	// Describe returns what one deployment contains.
+	// Describe returns the contents of one deployment.
 	Describe(context.Context, *DescribeModuleRequest) (*DescribeModuleResponse, error)
 	mustEmbedUnimplementedModuleServiceServer()
 }

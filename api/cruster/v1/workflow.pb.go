@@ -1899,7 +1899,7 @@ type LogLine struct {
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// The level: -4 is debug, 0 info, 4 a warning, 8 an error.
 	Level int32 `protobuf:"varint,2,opt,name=level,proto3" json:"level,omitempty"`
-	// What.
+	// The event.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The activity that logged it; empty if the workflow did.
 	Activity string `protobuf:"bytes,4,opt,name=activity,proto3" json:"activity,omitempty"`

@@ -76,12 +76,12 @@ type WorkflowServiceClient interface {
 	// there: then both are durable, or neither.
 	SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error)
 	// Follow tells what happens to an execution, as it happens, and ends with the execution:
-	// the entries of its journal once they are durable; what its workflow and its activities
-	// log while it is followed; and the execution itself, first, whenever it is paused, goes
-	// on or continues as a new run, and last. Lines that were logged before are not told:
+	// the entries of its journal once they are durable; the lines that its workflow and its
+	// activities log while it is followed; and the execution itself, first, whenever it is paused,
+	// goes on or continues as a new run, and last. Lines that were logged before are not told:
 	// they are in the log of the host.
 	Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowResponse], error)
-	// Query asks a running execution a question, and answers with what its workflow says at
+	// Query asks a running execution a question, and answers with the workflow's reply at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error)
 	// Update asks a workflow for a change and answers with the workflow's reply, once it is
@@ -389,12 +389,12 @@ type WorkflowServiceServer interface {
 	// there: then both are durable, or neither.
 	SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error)
 	// Follow tells what happens to an execution, as it happens, and ends with the execution:
-	// the entries of its journal once they are durable; what its workflow and its activities
-	// log while it is followed; and the execution itself, first, whenever it is paused, goes
-	// on or continues as a new run, and last. Lines that were logged before are not told:
+	// the entries of its journal once they are durable; the lines that its workflow and its
+	// activities log while it is followed; and the execution itself, first, whenever it is paused,
+	// goes on or continues as a new run, and last. Lines that were logged before are not told:
 	// they are in the log of the host.
 	Follow(*FollowRequest, grpc.ServerStreamingServer[FollowResponse]) error
-	// Query asks a running execution a question, and answers with what its workflow says at
+	// Query asks a running execution a question, and answers with the workflow's reply at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(context.Context, *QueryRequest) (*QueryResponse, error)
 	// Update asks a workflow for a change and answers with the workflow's reply, once it is

@@ -1,4 +1,4 @@
-// Command load is the guest of the benchmark. Its steps do next to nothing, so that what is measured is the host. The
+// Command load is the guest of the benchmark. Its steps do next to nothing, so that the host is measured. The
 // guest in rust/ does the same.
 package main
 
@@ -71,7 +71,7 @@ func parent(ctx cruster.Context, req Request) (int64, error) {
 	return Sleeper.Client().Execute(ctx, req)
 }
 
-// Settled and Signalled are what Waiter waits for.
+// Waiter waits for Settled and Signalled.
 var (
 	Settled   = cruster.NewDeferred[int64]("settled")
 	Signalled = cruster.NewSignal[int64]("signalled")
@@ -109,7 +109,7 @@ type MoveRequest struct {
 	To   string `json:"to"`
 }
 
-// Move moves one from a counter to another while it holds both, and returns what the second is then.
+// Move moves one from a counter to another while it holds both, and returns the new value of the second.
 var Move = cruster.NewWorkflow("Move", move, cruster.RawKey(func(req MoveRequest) string { return req.Run }))
 
 func move(ctx cruster.Context, req MoveRequest) (int64, error) {

@@ -1,5 +1,5 @@
-// Command reference is an adapter that runs operations in memory and keeps nothing. It shows what the harness itself
-// costs, and keeps the protocol tested where no peer is installed. It imports the standard library only.
+// Command reference is an adapter that runs operations in memory and keeps nothing. It shows the cost of the harness
+// itself, and keeps the protocol tested where no peer is installed. It imports the standard library only.
 package main
 
 import (

@@ -151,7 +151,7 @@ func (p *peer) Wait(ctx context.Context, op adapter.Operation) (int64, error) {
 	return ingress.InvocationById[int64](p.ingress, id.(string)).Attach(ctx)
 }
 
-// Execute is one request, as a user who waits for the result would make it.
+// Execute is one request, as a user makes it for the result.
 func (p *peer) Execute(ctx context.Context, op adapter.Operation) (int64, error) {
 	if op.Kind == "Add" {
 		return ingress.Object[int64, int64](p.ingress, "Counter", op.Object, op.Kind).Request(

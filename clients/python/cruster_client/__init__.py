@@ -9,8 +9,8 @@ that the client draws. So calls that no host answered, or that a full host put o
 repeated, for as long as `retry_for` allows. Settling a deferred is not: a second
 settlement is refused, also if the first was this client's own.
 
-What goes wrong with a call is a CrusterError with a stable code and a hint. What goes wrong
-with a workflow is a RunError, which says in which state its execution is.
+A failed call raises a CrusterError with a stable code and a hint. A failed
+workflow raises a RunError, which has the state of its execution.
 """
 
 from cruster_client._cluster import Cluster

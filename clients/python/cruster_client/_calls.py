@@ -42,7 +42,7 @@ def request_id(given: str | None) -> str:
 class Budget:
     """Bounds for how many seconds one call is without a host: waits for connections and is
     repeated, together. When a host has had the call, it is whole again: a call that waits for long
-    outlives any number of restarts, and one that is refused, at once or after a while, does not."""
+    outlives any number of restarts, and a refused one, at once or after a while, does not."""
 
     def __init__(self, seconds: float) -> None:
         self._whole = seconds
@@ -74,7 +74,7 @@ class Budget:
 
 
 class Caller:
-    """Calls methods with what each call carries."""
+    """Calls methods with the metadata of each call."""
 
     def __init__(self, ready: Ready, retry_for: float, timeout: float | None, token: str | None) -> None:
         self._ready = ready
@@ -93,7 +93,7 @@ class Caller:
     ) -> Res:
         """Makes a call. `repeat` tells whether it may be made again when it is not known
         whether the first one arrived: it only looks, or the host knows it again. `again`
-        marks the request as one that may have arrived: what had no connection has not."""
+        marks the request as possibly arrived: a request without a connection has not."""
         limit = timeout if timeout is not None else self._timeout
         deadline = None if limit is None else time.monotonic() + limit
         budget = Budget(self._retry_for)
@@ -134,7 +134,7 @@ class Caller:
 
     def _connect(self, budget: Budget, until: float) -> bool:
         """Waits for a connection, because a status does not tell whether a call had one: what
-        fails without one has not left and was with no host, and what fails with one may have
+        fails without one has not left and was with no host, and a call that fails with one may have
         arrived. Tells whether there is one. If there is none within the budget, the next attempt
         says why, and is the last."""
         begun = time.monotonic()

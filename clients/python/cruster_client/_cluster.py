@@ -60,7 +60,7 @@ class Cluster:
             never the workflow. Calls may be given another.
         tls: whether the connection is encrypted: True trusts the certificates that gRPC comes
             with; bytes are a certificate to trust, in PEM.
-        token: what each call carries, for what is in front of the host: "authorization: Bearer
+        token: sent with each call, for a proxy in front of the host: "authorization: Bearer
             TOKEN". Use it over an encrypted connection.
         """
         if tls is False:
@@ -123,7 +123,7 @@ class Cluster:
         with self._lock:
             self._closed = True
             awaited = list(self._awaited)
-        # A channel that is closed does not tell those who wait for it.
+        # A channel that is closed does not tell its waiters.
         self._give_up(awaited)
         self._channel.close()
 

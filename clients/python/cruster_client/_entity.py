@@ -25,10 +25,10 @@ class Entity:
     def call(
         self, operation: str, returns: type[T], input: object = None, *, id: str | None = None, timeout: float | None = None
     ) -> T:
-        """Performs an operation and returns its result; what it changed is durable by then.
+        """Performs an operation and returns its result; its changes are durable by then.
         Requests with the same id are performed once, and answered the same; without one the
         client draws it. A call whose answer was lost is repeated, unless it could run twice:
-        that of an operation of an entity without a state that is not persisted is CR-6014."""
+        for an operation of an entity without a state that is not persisted it is CR-6014."""
         request = entity_pb2.CallRequest(operation=self._operation(operation, input, id), encoding=MSGPACK)
 
         def again() -> None:
@@ -46,7 +46,7 @@ class Entity:
         self._stubs.call(self._stubs.entities.Send, request, timeout=timeout)
 
     def state(self, kind: type[T], *, timeout: float | None = None) -> T:
-        """Its state: what all operations that were answered before have left."""
+        """Its state, with the effects of all operations that were answered before."""
         request = entity_pb2.StateRequest(namespace=self._stubs.namespace, entity=self.name, encoding=MSGPACK)
         return unpacked(self._stubs.call(self._stubs.entities.State, request, timeout=timeout).state, kind)
 

@@ -1,4 +1,4 @@
-"""What goes wrong, made of the statuses of hosts and of gRPC itself."""
+"""Errors, made of the statuses of hosts and of gRPC itself."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class CrusterError(Exception):
         super().__init__(f"{wire.code}: {wire.message}")
         #: The code: "CR-2001".
         self.code: str = wire.code
-        #: What happened to what.
+        #: The event and its subject.
         self.message: str = wire.message
-        #: What to do about it; empty if there is no advice.
+        #: Advice; empty if there is none.
         self.hint: str = wire.hint
         #: The application's own name of the error, for instance "card_declined"; or empty.
         self.error_type: str = wire.type

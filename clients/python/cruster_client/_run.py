@@ -41,7 +41,7 @@ _STATES = {
 
 @dataclasses.dataclass(frozen=True)
 class Status(Generic[T]):
-    """What Run.poll sees of an execution."""
+    """The state of an execution as Run.poll sees it."""
 
     state: State
     #: The result, once it has completed.
@@ -102,7 +102,7 @@ class Run(Generic[T]):
         self._stubs.call(self._stubs.workflows.Signal, request, timeout=timeout)
 
     def query(self, name: str, returns: type[Answer], input: object = None, *, timeout: float | None = None) -> Answer:
-        """Asks it a question, and returns what its workflow says at this moment."""
+        """Asks it a question, and returns the workflow's reply at this moment."""
         request = workflow_pb2.QueryRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=name, input=packed(input), encoding=MSGPACK
         )
@@ -112,7 +112,7 @@ class Run(Generic[T]):
     def update(
         self, name: str, returns: type[Answer], input: object = None, *, id: str | None = None, timeout: float | None = None
     ) -> Answer:
-        """Asks it for a change, and returns what its workflow answers; that is durable by then.
+        """Asks it for a change, and returns the workflow's answer; the change is durable by then.
         Requests with the same id take effect once, and are answered the same."""
         request = workflow_pb2.UpdateRequest(
             namespace=self._stubs.namespace,
@@ -128,7 +128,7 @@ class Run(Generic[T]):
         return unpacked(response.value, returns)
 
     def published(self, name: str, kind: type[Answer], *, timeout: float | None = None) -> Answer | None:
-        """Reads a value that it has published, also if it is over; None if it has not."""
+        """Reads a value that it has published, also after its end; None if it has not."""
         request = workflow_pb2.GetStateRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=name, encoding=MSGPACK
         )
@@ -136,7 +136,7 @@ class Run(Generic[T]):
         return unpacked(found[0].value, kind) if found else None
 
     def resolve(self, deferred: str, value: object = None, *, timeout: float | None = None) -> None:
-        """Settles one of its deferreds with a value. One that was settled before is CR-2013."""
+        """Settles one of its deferreds with a value. A settled one is CR-2013."""
         request = deferred_pb2.ResolveRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=deferred, value=packed(value)
         )

@@ -45,7 +45,7 @@ class Entities(Protocol):
 
 
 class Stubs:
-    """The services of a host, with what the calls of a cluster have in common."""
+    """The services of a host, with the common parts of the calls of a cluster."""
 
     def __init__(self, channel: grpc.Channel, caller: Caller, namespace: str) -> None:
         self.workflows: Workflows = workflow_pb2_grpc.WorkflowServiceStub(channel)  # type: ignore[no-untyped-call]

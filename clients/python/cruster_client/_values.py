@@ -49,7 +49,7 @@ def _plain(value: object) -> object:
 
 
 def _build(kind: Any, value: Any, where: str) -> Any:
-    """The value as the type says. What the type does not say anything about stays as it is."""
+    """The value as the type says. Parts that the type does not describe stay as they are."""
     if kind is Any or kind is object:
         return value
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -85,6 +85,6 @@ def _build_union(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
 def _build_dataclass(kind: Any, value: dict[str, Any], where: str) -> Any:
     hints = typing.get_type_hints(kind)
     known = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    # A field that the type does not have is one that a newer module has added.
+    # A field that the type does not have was added by a newer module.
     given = {n: _build(hints[n], value[n], f"{where}.{n}") for n in known if n in value}
     return kind(**given)

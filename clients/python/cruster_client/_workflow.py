@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 class IfFinished(enum.Enum):
-    """What a start does if there is a run under its key that is over. One that is not over is
+    """The behaviour of a start whose key has an ended run. A run that has not ended is
     found, whatever it says."""
 
-    #: It answers with the run that is over: the default.
+    #: It answers with the ended run: the default.
     RETURN = workflow_pb2.IF_FINISHED_RETURN
     #: It starts a new run.
     RESTART = workflow_pb2.IF_FINISHED_RESTART
-    #: It starts a new run, unless the one that is over has completed.
+    #: It starts a new run, unless the ended one has completed.
     RESTART_FAILED = workflow_pb2.IF_FINISHED_RESTART_FAILED
     #: It fails with CR-2044.
     REFUSE = workflow_pb2.IF_FINISHED_REFUSE
@@ -51,7 +51,7 @@ class Workflow(Generic[T]):
         return other
 
     def if_finished(self, then: IfFinished, *, id: str | None = None) -> Workflow[T]:
-        """A copy whose starts do this if there is a run under their key that is over. With a
+        """A copy whose starts do this if there is an ended run under their key. With a
         request id they start one run, however often they are repeated, also from another
         process; without it each call draws one."""
         other = self._copy()
@@ -94,7 +94,7 @@ class Workflow(Generic[T]):
         start = workflow_pb2.StartOptions()
         start.CopyFrom(self._start)
         start.input.CopyFrom(packed(request))
-        # One that finds what there is is known again by its key.
+        # A start that finds an existing run is known again by its key.
         if start.if_finished not in (workflow_pb2.IF_FINISHED_UNSPECIFIED, workflow_pb2.IF_FINISHED_RETURN):
             start.request_id = request_id(start.request_id)
         return start

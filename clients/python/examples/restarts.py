@@ -1,4 +1,4 @@
-"""What a client sees of a host that is killed and started again: nothing. tests/clients does
+"""A client does not notice a host that is killed and started again. tests/clients does
 that to the host whenever this program says so."""
 
 import os
@@ -8,7 +8,7 @@ from cruster_client import Cluster
 
 
 def say(wanted: str) -> None:
-    """Says what is wanted, and waits until it was taken up."""
+    """Prints a demand, and waits until it was taken up."""
     print(">", wanted, flush=True)
     input()
 
@@ -21,7 +21,7 @@ with Cluster(os.environ.get("CRUSTER_ADDR", "127.0.0.1:7600")) as cluster:
     total = cart.call("add", int, tea, id="tea-1")
     print(f"existed: {str(first.existed).lower()}, total: {total}")
 
-    # No host is there: calls are repeated until one is, and find what the first ones did.
+    # No host is there: calls are repeated until one is, and find the effects of the first ones.
     say("kill")
     say("start")
     again = approvals.start({"document": "plan"})

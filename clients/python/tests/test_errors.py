@@ -1,4 +1,4 @@
-"""What becomes of the statuses of hosts and of gRPC itself, and which calls are repeated."""
+"""Errors made of the statuses of hosts and of gRPC itself, and which calls are repeated."""
 
 import unittest
 from typing import Any
@@ -15,7 +15,7 @@ from cruster_client.proto import common_pb2, status_pb2
 
 
 class Failure(grpc.RpcError):
-    """What a stub raises."""
+    """An error as a stub raises it."""
 
     def __init__(self, code: grpc.StatusCode, *details: tuple[str, Message], trailer: bytes | None = None) -> None:
         super().__init__()

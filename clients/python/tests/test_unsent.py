@@ -11,7 +11,7 @@ from cruster_client import Cluster, CrusterError
 from cruster_client._values import packed
 from cruster_client.proto import entity_pb2, entity_pb2_grpc
 
-#: For how many seconds to wait for what must happen.
+#: For how many seconds to wait for an event that must happen.
 PATIENCE = 900.0
 
 

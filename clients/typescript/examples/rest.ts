@@ -1,5 +1,5 @@
 /**
- * What the program of the page leaves out: updates, published values, keys that are used again, and
+ * The parts left out of the page: updates, published values, keys that are used again, and
  * entities without a state. tests/clients runs it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What a client sees of a host that is killed and started again: nothing. tests/clients does that to
+ * A client does not notice a host that is killed and started again. tests/clients does that to
  * the host whenever this program says so.
  */
 
@@ -9,7 +9,7 @@ import { Cluster } from "../src/index.js";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-/** Says what is wanted, and waits until it was taken up. */
+/** Prints a demand, and waits until it was taken up. */
 async function say(wanted: string): Promise<void> {
   console.log(`> ${wanted}`);
   await lines.next();
@@ -23,7 +23,7 @@ const tea = { sku: "tea", quantity: 1, price_cents: 450 };
 const total = await cart.call<number>("add", tea, { id: "tea-1" });
 console.log(`existed: ${first.existed}, total: ${total}`);
 
-// No host is there: calls are repeated until one is, and find what the first ones did.
+// No host is there: calls are repeated until one is, and find the effects of the first ones.
 await say("kill");
 await say("start");
 const again = await approvals.start({ document: "plan" });

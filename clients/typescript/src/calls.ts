@@ -23,13 +23,13 @@ const CONNECT_LIMIT = 5_000;
 /** The least that is left for an attempt to say why there is no connection. */
 const LAST_TRY = 1_000;
 
-/** What may be said of one call. */
+/** The options of one call. */
 export interface CallOptions {
   /** How many milliseconds it may take, with its repetitions. It ends the waiting, never the workflow. */
   timeout?: number;
 }
 
-/** What may be said of one request that changes something. */
+/** The options of one request that changes something. */
 export interface RequestOptions extends CallOptions {
   /** Those with the same id are performed once, also from another process. Without it the client draws one. */
   id?: string;
@@ -56,7 +56,7 @@ export type Ready = (deadline: number) => Promise<boolean>;
 /**
  * Bounds for how many milliseconds one call is without a host: waits for connections and is
  * repeated, together. When a host has had the call, it is whole again: a call that waits for long
- * outlives any number of restarts, and one that is refused, at once or after a while, does not.
+ * outlives any number of restarts, and a refused one, at once or after a while, does not.
  */
 class Budget {
   private spare: number; // before the first failure
@@ -95,7 +95,7 @@ class Budget {
   }
 }
 
-/** Calls methods with what each call carries. */
+/** Calls methods with the metadata of each call. */
 export class Caller {
   constructor(
     private readonly ready: Ready,
@@ -106,7 +106,7 @@ export class Caller {
     private readonly connectLimit: number = CONNECT_LIMIT,
   ) {}
 
-  /** Makes a call. `again` marks the request as one that may have arrived: what had no connection has not. */
+  /** Makes a call. `again` marks the request as possibly arrived: not without a connection. */
   async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
     const limit = options.timeout ?? this.timeout;
     const deadline = limit === undefined ? Infinity : Date.now() + limit;
@@ -153,8 +153,8 @@ export class Caller {
   }
 
   /**
-   * Waits for a connection, because a status does not tell whether a call had one: what fails
-   * without one has not left and was with no host, and what fails with one may have arrived. Tells
+   * Waits for a connection, because a status does not tell whether a call had one: a call that fails
+   * without one has not left and was with no host, and a call that fails with one may have arrived. Tells
    * whether there is one. If there is none within the budget, the next attempt says why, and is the
    * last.
    */

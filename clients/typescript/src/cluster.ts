@@ -29,7 +29,7 @@ export interface ClusterOptions {
    */
   tls?: boolean | Buffer;
   /**
-   * What each call carries, for what is in front of the host: "authorization: Bearer TOKEN". Use it
+   * Sent with each call, for a proxy in front of the host: "authorization: Bearer TOKEN". Use it
    * over an encrypted connection.
    */
   token?: string;

@@ -16,9 +16,9 @@ export class Entity {
   ) {}
 
   /**
-   * Performs an operation and returns its result; what it changed is durable by then. A call whose
-   * answer was lost is repeated, unless it could run twice: that of an operation of an entity
-   * without a state that is not persisted is CR-6014.
+   * Performs an operation and returns its result; its changes are durable by then. A call whose
+   * answer was lost is repeated, unless it could run twice: for an operation of an entity
+   * without a state that is not persisted it is CR-6014.
    */
   async call<Res>(operation: string, input?: unknown, options?: RequestOptions): Promise<Res> {
     const { caller, entities } = this.stubs;
@@ -40,7 +40,7 @@ export class Entity {
     await caller.call(entities.send.bind(entities, request), options);
   }
 
-  /** Its state: what all operations that were answered before have left. */
+  /** Its state, with the effects of all operations that were answered before. */
   async state<State>(options?: CallOptions): Promise<State> {
     const { caller, entities } = this.stubs;
     const request = { namespace: this.stubs.namespace, entity: this.name, encoding };

@@ -1,4 +1,4 @@
-/** What goes wrong, made of the statuses of hosts and of gRPC itself. */
+/** Errors, made of the statuses of hosts and of gRPC itself. */
 
 import { status, type ServiceError } from "@grpc/grpc-js";
 
@@ -11,9 +11,9 @@ import { loads } from "./values.js";
 export class CrusterError extends Error {
   /** The code: "CR-2001". */
   readonly code: string;
-  /** What happened to what, without the code. */
+  /** The event and its subject, without the code. */
   readonly reason: string;
-  /** What to do about it; empty if there is no advice. */
+  /** Advice; empty if there is none. */
   readonly hint: string;
   /** The application's own name of the error, for instance "card_declined"; or empty. */
   readonly errorType: string;

@@ -21,7 +21,7 @@ const states = new Map<WireState, State>([
   [WireState.STATE_INTERRUPTED, "interrupted"],
 ]);
 
-/** What Run.poll sees of an execution. */
+/** The state of an execution as Run.poll sees it. */
 export interface Status<Res> {
   state: State;
   /** The result, once it has completed. */
@@ -93,14 +93,14 @@ export class Run<Res> {
     await caller.call(workflows.signal.bind(workflows, request), options);
   }
 
-  /** Asks it a question, and returns what its workflow says at this moment. */
+  /** Asks it a question, and returns the workflow's reply at this moment. */
   async query<Answer>(name: string, input?: unknown, options?: CallOptions): Promise<Answer> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, name, input: packed(input), encoding };
     return unpacked((await caller.call(workflows.query.bind(workflows, request), options)).value);
   }
 
-  /** Asks it for a change, and returns what its workflow answers; that is durable by then. */
+  /** Asks it for a change, and returns the workflow's answer; the change is durable by then. */
   async update<Answer>(name: string, input?: unknown, options?: RequestOptions): Promise<Answer> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, name, input: packed(input), requestId: requestId(options?.id), encoding };
@@ -111,7 +111,7 @@ export class Run<Res> {
     return unpacked(response.value);
   }
 
-  /** Reads a value that it has published, also if it is over; undefined if it has not. */
+  /** Reads a value that it has published, also after its end; undefined if it has not. */
   async published<T>(name: string, options?: CallOptions): Promise<T | undefined> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, name, encoding };
@@ -119,7 +119,7 @@ export class Run<Res> {
     return unpacked(state[0]?.value);
   }
 
-  /** Settles one of its deferreds with a value. One that was settled before is CR-2013. */
+  /** Settles one of its deferreds with a value. A settled one is CR-2013. */
   async resolve(deferred: string, value?: unknown, options?: CallOptions): Promise<void> {
     const { caller, deferreds } = this.stubs;
     const request = { ...this.name, name: deferred, value: packed(value) };

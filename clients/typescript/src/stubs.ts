@@ -10,7 +10,7 @@ import { WorkflowServiceClient } from "./proto/cruster/v1/workflow.js";
 /** In milliseconds: a timer that is set for longer ends at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** The services of a host, with what the calls of a cluster have in common. */
+/** The services of a host, with the common parts of the calls of a cluster. */
 export class Stubs {
   readonly workflows: WorkflowServiceClient;
   readonly deferreds: DeferredServiceClient;
@@ -49,7 +49,7 @@ export class Stubs {
         }
         channel.watchConnectivityState(state, Math.min(deadline, Date.now() + LONGEST_TIMER), look);
       };
-      setImmediate(look); // what is known of the connection by now is heeded first
+      setImmediate(look); // the known state of the connection is heeded first
     });
   }
 

@@ -7,8 +7,8 @@ import type { Stubs } from "./stubs.js";
 import { packed } from "./values.js";
 
 /**
- * What a start does if there is a run under its key that is over: it answers with it (the default),
- * starts a new run, starts a new run unless the one that is over has completed, or fails with
+ * The behaviour of a start whose key has an ended run: it answers with it (the default),
+ * starts a new run, starts a new run unless the ended one has completed, or fails with
  * CR-2044. A run that is not over is found, whatever it says.
  */
 export type IfFinished = "return" | "restart" | "restart-failed" | "refuse";
@@ -41,7 +41,7 @@ export class Workflow<Req, Res> {
   }
 
   /**
-   * A copy whose starts do this if there is a run under their key that is over. With a request id
+   * A copy whose starts do this if there is an ended run under their key. With a request id
    * they start one run, however often they are repeated, also from another process; without it each
    * call draws one.
    */
@@ -82,7 +82,7 @@ export class Workflow<Req, Res> {
 
   private options(request: Req): StartOptions {
     const start = StartOptions.create({ ...this.start_, namespace: this.stubs.namespace, input: packed(request) });
-    // One that finds what there is is known again by its key.
+    // A start that finds an existing run is known again by its key.
     if (start.ifFinished !== WireIfFinished.IF_FINISHED_UNSPECIFIED && start.ifFinished !== WireIfFinished.IF_FINISHED_RETURN) {
       start.requestId = requestId(start.requestId || undefined);
     }

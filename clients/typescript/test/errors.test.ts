@@ -1,4 +1,4 @@
-/** What becomes of the statuses of hosts and of gRPC itself, and which calls are repeated. */
+/** Errors made of the statuses of hosts and of gRPC itself, and which calls are repeated. */
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";

@@ -40,7 +40,7 @@ type Customer struct {
 
 var Spend = cruster.NewActivity("spend", spend)
 
-// spend returns what ada has left, and what all customers have.
+// spend returns the balance of ada, and the sum of all customers.
 func spend(ctx *cruster.ActivityContext, _ cruster.None) ([]int64, error) {
 	n, err := ctx.Tx().Exec(`UPDATE customers SET cents = cents - $1 WHERE id = $2`, 100, "ada")
 	if err != nil || n == 0 {

@@ -54,7 +54,7 @@ func shipThree(ctx cruster.Context, req Parcel) ([]string, error) {
 	return append(tracked, res.Tracking), err
 }
 
-// What becomes of a workflow that is not waited for any more.
+// The fate of a workflow whose caller stops waiting.
 
 var Report = cruster.NewWorkflow("Report", report)
 

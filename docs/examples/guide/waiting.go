@@ -38,7 +38,7 @@ func requestApproval(ctx cruster.Context, _ string) (Decision, error) {
 
 var Decide = cruster.NewWorkflow("Decide", decide).Accepts(Approved)
 
-// decide settles a promise of its own twice, and then that of another execution.
+// decide settles a promise of its own twice, and then one of another execution.
 func decide(ctx cruster.Context, executionID string) ([]bool, error) {
 	decision := Decision{Approved: true, By: "ada"}
 	var settled []bool

@@ -91,7 +91,7 @@ func TestHangingActivities(t *testing.T) { //nolint:paralleltest // it lets go o
 	require.Zero(t, calls)
 }
 
-// Who waits too long for attempts that hang does not try them again.
+// A caller that waits too long for attempts that hang does not try them again.
 func TestHangingForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

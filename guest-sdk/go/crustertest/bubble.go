@@ -105,7 +105,7 @@ func (b *bubble) look(limit time.Duration, act func()) *abi.Error {
 }
 
 // standStill calls act, and refuses to wait for the clock, as a host does. The clock moves when all
-// of the bubble wait, first to the timer that looks who does.
+// of the bubble wait, first to the timer of the check for that.
 func standStill(act func()) *abi.Error {
 	var waiting atomic.Pointer[string]
 	began := time.Now()
@@ -183,5 +183,5 @@ func moveTo(at time.Time) *abi.Error {
 	return nil
 }
 
-// close ends the bubble. One that is stuck ends when its turn comes back, if it ever does.
+// close ends the bubble. A stuck bubble ends when its turn comes back, if it ever does.
 func (b *bubble) close() { close(b.work) }

@@ -31,7 +31,7 @@ type storedState struct {
 	version uint32
 }
 
-// NewEntities makes a set of entities, none of which exists yet. The options apply to the host on
+// NewEntities makes a set of entities. None exists yet. The options apply to the host on
 // which [Call] runs. Logs go to t, which may be nil.
 func NewEntities(t testing.TB, opts ...Option) *Entities {
 	if t != nil {

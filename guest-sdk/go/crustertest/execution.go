@@ -16,7 +16,7 @@ type run struct {
 	id       string
 	workflow string
 	input    []byte
-	// ex is what runs in the bubble; see live.
+	// ex is the execution in the bubble; see live.
 	ex      *guest.Execution
 	bubble  *bubble
 	gate    *gate // of the bubble
@@ -43,7 +43,7 @@ type run struct {
 
 // pendingOp is an op that was not delivered yet.
 type pendingOp struct {
-	// what names it for messages.
+	// The argument what names it for messages.
 	what string
 	// issued is its number among the ops of all executions, and at when that was.
 	issued int

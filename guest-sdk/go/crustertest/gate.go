@@ -30,7 +30,7 @@ func (g *gate) enter() *abi.Error {
 
 func (g *gate) leave() { <-g.call }
 
-// close lets no more calls in. One that is under way is waited for, but not for ever: it may hang in a key function.
+// close lets no more calls in. A call under way is waited for, but not for ever: it may hang in a key function.
 func (g *gate) close(why *abi.Error) {
 	g.why.Store(why)
 	timer := time.NewTimer(grace)

@@ -21,7 +21,7 @@ const (
 	Delivered = "delivered"
 )
 
-// History holds the events of an execution, in order: those of its last run, if it has continued as
+// History holds the events of an execution, in order: the events of its last run, if it has continued as
 // new. It is filled by [Record] and checked by [Replay].
 type History struct {
 	Execution string

@@ -202,9 +202,9 @@ func Record(h *History) Option {
 	return func(c *config) { c.history = h }
 }
 
-// TurnLimit bounds the real time that the workflow may run without waiting for a durable call. One that loops, or waits
-// for something outside of it, fails after that time: with CR-4005 if it computes, with CR-4012 if it waits. One that
-// waits for itself fails at once. Defaults to ten seconds.
+// TurnLimit bounds the real time that the workflow may run without waiting for a durable call. A workflow that loops,
+// or waits for something outside of it, fails after that time: with CR-4005 if it computes, with CR-4012 if it waits. A
+// workflow that waits for itself fails at once. Defaults to ten seconds.
 //
 // A workflow waits for something outside if it waits for a lock of Go, or for a channel of the package, while other
 // goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.

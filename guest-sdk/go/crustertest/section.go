@@ -71,7 +71,7 @@ func (r *run) lockNext(s *section) {
 	})
 }
 
-// endSection ends the section of a run, if it is in one. Those that wait go on in their order.
+// endSection ends the section of a run, if it is in one. The waiting ones go on in their order.
 func (r *run) endSection() {
 	s := r.section
 	if s == nil {

@@ -107,7 +107,7 @@ func (r *run) deliverUpdate() {
 	u.delivered++
 }
 
-// answer answers an update. One that was answered before stays as it is.
+// answer answers an update. An answered update stays as it is.
 func (r *run) answer(a *abi.Answer) {
 	u := &r.updates
 	i := slices.IndexFunc(u.open, func(o *openUpdate) bool { return o.request.ID == a.ID })

@@ -144,7 +144,7 @@ var polled = cruster.NewWorkflow("test.polled", func(ctx cruster.Context, _ crus
 	return n, nil
 })
 
-// Work by the host comes behind the other ops of its turn, and before those of later turns.
+// Work by the host comes behind the other ops of its turn, and before the ops of later turns.
 func TestPolling(t *testing.T) {
 	t.Parallel()
 	n, err := crustertest.Run(t, polled, cruster.None{})

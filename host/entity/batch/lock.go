@@ -14,9 +14,8 @@ func (b *batch) performLock(c *call.Call) error {
 		b.res.Answers[c] = call.Answer{Outcome: abi.Outcome{Value: abi.Nil}} // it is another's by now
 		return nil
 	}
-	w, a := journal.Write{
-		ID: b.job.ID, Unlock: c.Kind == call.Unlock,
-	}, call.Answer{Outcome: abi.Outcome{Value: abi.Nil}}
+	w := journal.Write{ID: b.job.ID, Unlock: c.Kind == call.Unlock}
+	a := call.Answer{Outcome: abi.Outcome{Value: abi.Nil}}
 	if c.Kind == call.Lock {
 		lasts, err := b.worker.Store.InSection(b.worker.Host.Context(), c.From)
 		switch {
@@ -27,14 +26,7 @@ func (b *batch) performLock(c *call.Call) error {
 				Err: abi.Errorf(abi.CodeNotLocked, "%s was not locked: the critical section is over", c.Ref),
 			}
 		case b.job.Lock == nil:
-			w.Lock = &journal.Lock{
-				Entity:    b.job.ID,
-				Namespace: c.Ref.Namespace,
-				Type:      c.Ref.Type,
-				Key:       c.Ref.Key,
-				Holder:    c.From,
-				Since:     b.worker.Commits.Now(),
-			}
+			w.Lock = b.lockOf(c)
 		}
 	}
 	if c.Position != 0 {
@@ -43,6 +35,27 @@ func (b *batch) performLock(c *call.Call) error {
 	if a.Err == nil {
 		w.Send = c.AnswerTo(b.job.ID, a.Outcome, b.worker.Commits.Now())
 	}
+	if err := b.commitLock(w); err != nil {
+		return err
+	}
+	b.res.Answers[c] = a
+	return nil
+}
+
+// lockOf is the row of a lock for the step that asks for it.
+func (b *batch) lockOf(c *call.Call) *journal.Lock {
+	return &journal.Lock{
+		Entity:    b.job.ID,
+		Namespace: c.Ref.Namespace,
+		Type:      c.Ref.Type,
+		Key:       c.Ref.Key,
+		Holder:    c.From,
+		Since:     b.worker.Commits.Now(),
+	}
+}
+
+// commitLock makes the row of a lock durable, or its end.
+func (b *batch) commitLock(w journal.Write) error {
 	if w.Lock != nil {
 		b.worker.Fault.Pass(faultpoint.LockBeforeCommit)
 	}
@@ -53,6 +66,5 @@ func (b *batch) performLock(c *call.Call) error {
 	if b.res.Lock = w.Lock; w.Lock != nil {
 		b.worker.Fault.Pass(faultpoint.LockAfterCommit)
 	}
-	b.res.Answers[c] = a
 	return nil
 }

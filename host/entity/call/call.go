@@ -100,14 +100,6 @@ type Answer struct {
 	Parked bool
 }
 
-// Release lets go of the memory of the call.
-func (c *Call) Release() {
-	if c.Memory != nil {
-		c.Memory.Release()
-		c.Memory = nil
-	}
-}
-
 // Reply answers all who wait for the call.
 func (c *Call) Reply(a Answer) {
 	c.Release()

@@ -21,7 +21,8 @@ type Parcel struct {
 	// Input of the operation, of a message of kind call.
 	Input     []byte `msgpack:"input"`
 	Namespace string `msgpack:"namespace"`
-	// ReplyTo is the chain of runs of the workflow that is sent the answer: see host/entity/leave.go; nil if none is.
+	// ReplyTo is the chain of runs of the workflow that is sent the answer: see host/entity/request/leave.go; nil if
+	// none is.
 	ReplyTo *journal.RunID `msgpack:"reply_to,omitempty"`
 }
 
@@ -38,27 +39,30 @@ func Posted(e journal.Envelope, from journal.Caller, p Parcel) journal.Message {
 // Of makes a call of a message. A message that does not decode becomes a call that fails.
 func Of(ctx context.Context, targets target.Finder, m *journal.Message) (*Call, error) {
 	p, damaged := abi.DecodeAs[Parcel](m.Value)
-	c := &Call{Operation: m.Name, Mailbox: DefaultMailbox, Concurrency: DefaultConcurrency}
-	defer func() {
-		c.From, c.Message, c.Position = m.From, m.Origin, m.Position
-		c.Sent = damaged != nil || !p.Awaited
-		if p != nil {
-			c.ReplyTo = p.ReplyTo
-		}
-		if m.Kind == journal.LockMessage && c.Damaged == nil {
-			c.Kind = Lock
-		}
-		if m.Repeatable {
-			c.Origin = m.Origin
-		}
-	}()
 	if damaged == nil && m.Kind != journal.CallMessage && m.Kind != journal.LockMessage {
 		damaged = abi.Errorf(abi.CodeInternal, "a message of kind %q is not for entities", m.Kind)
 	}
-	if damaged != nil {
-		c.Damaged = damaged
-		return c, nil
+	c := &Call{Operation: m.Name, Mailbox: DefaultMailbox, Concurrency: DefaultConcurrency, Damaged: damaged}
+	if damaged == nil {
+		var err error
+		if c, err = p.call(ctx, targets, m); err != nil {
+			return nil, err
+		}
 	}
+	c.From, c.Message, c.Position = m.From, m.Origin, m.Position
+	c.Sent = damaged != nil || !p.Awaited
+	if p != nil {
+		c.ReplyTo = p.ReplyTo
+	}
+	if m.Repeatable {
+		c.Origin = m.Origin
+	}
+	return c, nil
+}
+
+// call makes a call of a parcel that decodes.
+func (p *Parcel) call(ctx context.Context, targets target.Finder, m *journal.Message) (*Call, error) {
+	c := &Call{Operation: m.Name, Mailbox: DefaultMailbox, Concurrency: DefaultConcurrency}
 	ref, err := p.Ref()
 	if err != nil {
 		c.Damaged = abi.AsError(err)
@@ -72,6 +76,9 @@ func Of(ctx context.Context, targets target.Finder, m *journal.Message) (*Call, 
 		c.Ref = ref // its batch looks for the code again
 	default:
 		c = To(t, &abi.OperationInfo{Name: m.Name, Persisted: true})
+	}
+	if m.Kind == journal.LockMessage {
+		c.Kind = Lock
 	}
 	c.Input = p.Input
 	return c, nil

@@ -5,8 +5,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Patience is how long a workflow waits in memory: see host/entity/leave.go. The zero value waits for as long as it
-// takes.
+// Patience is how long a workflow waits in memory: see host/entity/request/leave.go. The zero value waits for as long
+// as it takes.
 type Patience struct {
 	// ReplyTo is the chain of runs of the workflow: it names the inbox that the answer is sent to.
 	ReplyTo journal.RunID
@@ -37,7 +37,8 @@ func (c *Call) AnswerTo(id journal.ID, outcome abi.Outcome, now int64) []journal
 		// a step is told of each entity that it has locked, while the answer of the one before may be untaken
 		origin = journal.NewOrigin()
 	}
-	return []journal.Sent{journal.ResultTo(to, origin, journal.Caller{ID: id, Step: c.From.Step}, now, &outcome)}
+	from := journal.Caller{ID: id, Step: c.From.Step}
+	return []journal.Sent{journal.ResultTo(to, origin, from, now, abi.MustMarshal(&outcome))}
 }
 
 // Again is the same request once more: the actor of its entity may have the call still.

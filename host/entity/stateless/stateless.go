@@ -206,12 +206,7 @@ func (w *Worker) run(ctx context.Context, c *call.Call) (abi.Outcome, journal.Gu
 	if _, err := t.Type.Operation(c.Operation); err != nil {
 		return abi.Outcome{}, nil, &notPerformed{abi.AsError(err)}
 	}
-	call := instance.StatelessCall{Operation: c.Operation, Input: c.Input, Attempt: c.Attempts}
-	if c.Position != 0 {
-		key := cmp.Or(c.Origin, c.Message)
-		call.IdempotencyKey = hex.EncodeToString(key[:])
-	}
-	ran, err := w.Guests.Call(ctx, t, call)
+	ran, err := w.Guests.Call(ctx, t, statelessCall(c))
 	switch {
 	case err != nil && instance.IsOfGuest(err):
 		w.Metrics.Crashes.Inc()
@@ -224,18 +219,33 @@ func (w *Worker) run(ctx context.Context, c *call.Call) (abi.Outcome, journal.Gu
 		if ran.Tx != nil {
 			_ = ran.Tx.Rollback(context.WithoutCancel(ctx))
 		}
-		failure := *ran.Error
-		failure.Clamp()
-		failure.Code = cmp.Or(failure.Code, abi.CodeOperationFailed)
-		if failure.Code == abi.CodeOperationCrashed { // the guest has recovered from it
-			instance.LogCrash(w.Logger, c.Ref, c.Operation, &failure)
-		}
-		if instance.IsUnperformed(&failure) {
-			return abi.Outcome{}, nil, &notPerformed{&failure}
-		}
-		return abi.Outcome{Error: &failure}, nil, nil
+		outcome, err := w.failed(c, *ran.Error)
+		return outcome, nil, err
 	}
 	return ran.Outcome, ran.Tx, nil
+}
+
+// statelessCall is the attempt of a call, for the guest. A persisted call is known to others by its key.
+func statelessCall(c *call.Call) instance.StatelessCall {
+	attempt := instance.StatelessCall{Operation: c.Operation, Input: c.Input, Attempt: c.Attempts}
+	if c.Position != 0 {
+		key := cmp.Or(c.Origin, c.Message)
+		attempt.IdempotencyKey = hex.EncodeToString(key[:])
+	}
+	return attempt
+}
+
+// failed is the outcome of a call that returned an error, or [notPerformed].
+func (w *Worker) failed(c *call.Call, failure abi.Error) (abi.Outcome, error) {
+	failure.Clamp()
+	failure.Code = cmp.Or(failure.Code, abi.CodeOperationFailed)
+	if failure.Code == abi.CodeOperationCrashed { // the guest has recovered from it
+		instance.LogCrash(w.Logger, c.Ref, c.Operation, &failure)
+	}
+	if instance.IsUnperformed(&failure) {
+		return abi.Outcome{}, &notPerformed{&failure}
+	}
+	return abi.Outcome{Error: &failure}, nil
 }
 
 // park parks the message of a call of an entity without a state.

@@ -34,6 +34,9 @@ func (res *Result) settle(o *op.Op, run journal.RunID) bool {
 		return false
 	case res.Envelope.Origin != journal.OriginOf(run, o.StepID):
 		return false // the step of a run before this one
+	case res.Envelope.Bytes == 0:
+		o.Answered() // the host reads the row of the callee
+		return false
 	default:
 		o.Receive(*res.Envelope)
 		o.ReadyAt = max(res.At, o.IssuedAt)

@@ -2,12 +2,12 @@ package binary
 
 // Costs of instructions, in units of fuel. A unit is about the plainest instruction of a processor:
 // well under a nanosecond. The numbers are coarse on purpose: they tell a loop from a long loop.
-// What matters is that no instruction is much more expensive than it is charged for, and that the
+// It is enough that no instruction is much more expensive than its charge, and that the
 // charge depends on nothing but the code.
 const (
 	costPlain    = 1
 	costMemory   = 2 // loads, stores, globals and tables
-	costFloat    = 3 // with what replaces a NaN
+	costFloat    = 3 // with the replacement of a NaN
 	costVector   = 3
 	costDivision = 8
 	costCall     = 4
@@ -40,7 +40,7 @@ func costOf(in *instruction) uint64 {
 	return costPlain
 }
 
-// A leaf is a function that is so small that it is not metered: who calls it pays for it. Leaves have no loops and make
+// A leaf is a function that is so small that it is not metered: its callers pay for it. Leaves have no loops and make
 // no calls.
 const maxLeafCost = 48
 

@@ -23,8 +23,8 @@
 // Taking apart: template.go makes of a rewritten binary one whose instances have no state that the host cannot read and
 // set; hidden.go looks for code that would.
 //
-// Looking: sizes.go says what makes a binary large; gofunctions.go reads the names of functions out of the table that
-// Go's runtime has.
+// Looking: sizes.go finds the large parts of a binary; gofunctions.go reads the names of functions out of the table
+// that Go's runtime has.
 //
 // Every count and every length of an upload is compared with the bytes that are there before anything is allocated for
 // it. Package wasmtest assembles modules for tests.

@@ -13,11 +13,11 @@ import (
 // heads, at function entries and along straight code it is compared with zero. Below zero the guest
 // calls the host, which fills it up again or ends the guest.
 //
-// What must hold:
+// Invariants:
 //
 //   - The fuel that a guest has used is a function of its code and its input: it does not depend
 //     on when the host fills up, nor on time.
-//   - Between two checks a guest does little (maxUnchecked), whatever it does. What works on
+//   - Between two checks a guest does little (maxUnchecked), whatever it does. Work on
 //     ranges of memory is done in pieces (ranges.go).
 //   - A guest can neither read nor change the fuel: no instruction of it names the
 //     global, and names of exports that begin with "cruster:" are ours.
@@ -35,11 +35,11 @@ const (
 	FuelFunction = "refuel"
 )
 
-// reservedExports is how the names of exports begin that are ours. Those of an upload are dropped: no host asks for
-// them.
+// reservedExports is how the names of exports begin that are ours. Such exports of an upload are dropped: no host asks
+// for them.
 const reservedExports = "cruster:"
 
-// fuelIndexes are where a rewritten module has what counts its fuel.
+// fuelIndexes are where a rewritten module has its fuel counters.
 type fuelIndexes struct {
 	imported uint32 // functions that the module imports
 	refuel   uint32 // the function

@@ -98,8 +98,8 @@ type emptyLoop struct {
 	region *region // that pays for it
 }
 
-// table takes note of a table of branches. It reports whether it is that at the head of a function of Go: the frames
-// that are open are only blocks, and at most a loop that has just begun.
+// table takes note of a table of branches. It reports whether it is the table at the head of a function of Go: the
+// frames that are open are only blocks, and at most a loop that has just begun.
 func (b *goBlocks) table(labels []uint32, atHead bool, frames int) bool {
 	if b.first != nil || b.last[0].op != opLocalGet || b.last[0].index != 0 || !atHead {
 		return false

@@ -73,7 +73,7 @@ func (m sparseMemory) byte(at uint64) byte {
 	return content[0]
 }
 
-// word reads little-endian bytes, which may be those of several segments.
+// word reads little-endian bytes, which may lie in several segments.
 func (m sparseMemory) word(at uint64, into []byte) {
 	if content, zeros := m.from(at); !zeros && len(content) >= len(into) {
 		copy(into, content)

@@ -12,7 +12,7 @@ import "errors"
 // number is a function.
 //
 // So the table of a program with many functions begins empty, and with its first function. An indirect call looks at
-// its entry before, and if that is empty has it filled by a function of ours, which knows what belongs there:
+// its entry before, and if that is empty has it filled by a function of ours, which knows the right entry:
 //
 //	entry = index - lead
 //	if table[entry] == null { fill(entry) }

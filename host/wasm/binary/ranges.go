@@ -125,7 +125,7 @@ func (h *helpers) appendShortOrLong(out []byte, e *edit, local uint64) []byte {
 	return append(e.long.appendInstruction(out), opEnd)
 }
 
-// types are those of the helpers, in their order.
+// types are the types of the helpers, in their order.
 func (h *helpers) types() []uint64 {
 	types := make([]uint64, len(h.needed))
 	for i, which := range h.needed {

@@ -2,7 +2,7 @@ package binary
 
 import "slices"
 
-// The bounds of what runs between two checks, in units of fuel.
+// The bounds of the work between two checks, in units of fuel.
 const (
 	// maxUnchecked is the most that a function does on any way from one check to the next.
 	maxUnchecked = 5000
@@ -146,7 +146,7 @@ func (m *meter) finish() {
 	m.blocks.tellLoops()
 }
 
-// after is told of an instruction once it is copied: what transfers control begins regions behind it.
+// after is told of an instruction once it is copied: a transfer of control begins regions behind it.
 func (m *meter) after(in *instruction) {
 	switch in.op {
 	case opBlock, opLoop, opIf:

@@ -123,7 +123,7 @@ var sectionOrder = []byte{
 	sectionExport, sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData,
 }
 
-// withSections returns sections among which those with the given ids are: empty ones where there are none.
+// withSections returns sections that include the given ids: empty ones where there are none.
 func withSections(sections []section, ids ...byte) []section {
 	sections = slices.Clone(sections)
 	for _, id := range ids {

@@ -33,7 +33,7 @@ type function struct {
 	indirect bool // it makes indirect calls through a table that is filled on demand
 }
 
-// edit is a change of the code: what stands from at to end is replaced. At most one of its other fields is set, but for
+// edit is a change of the code: the bytes from at to end are replaced. At most one of its other fields is set, but for
 // long.
 type edit struct {
 	at, end int
@@ -45,7 +45,7 @@ type edit struct {
 	entry   bool    // of a table that is filled on demand
 }
 
-// compileCost sums up, over the functions of a module, what makes the engine slow.
+// compileCost sums up, over the functions of a module, the things that make the engine slow.
 type compileCost struct{ branching, merging uint64 }
 
 // add counts a function; it refuses when the functions of a code section of size bytes would take too long to compile.
@@ -141,14 +141,14 @@ func (f *function) countBranches(in *instruction) {
 	}
 }
 
-// change plans what becomes of an instruction.
+// change plans the edits of an instruction.
 func (f *function) change(in *instruction, ctx *codeContext, length int32) {
 	switch in.op {
 	case opCall, opRefFunc:
 		f.edits = append(f.edits, edit{at: in.operand, end: in.end, replace: appendU32(nil, ctx.fuel.shift(in.index))})
 	case opCallIndirect:
 		if ctx.helpers.onDemand != nil {
-			f.indirect = true // what that costs to compile is bounded already: see fillableOnDemand
+			f.indirect = true // the cost of compiling it is bounded already: see fillableOnDemand
 			f.edits = append(f.edits, edit{at: in.at, end: in.at, entry: true})
 		}
 	case opMisc:

@@ -75,7 +75,7 @@ func fromHex(t *testing.T, text string) []byte {
 	return b
 }
 
-// TestFunctionsThatTakeLongToCompile: the engine's work grows with the square of what these have many of.
+// TestFunctionsThatTakeLongToCompile: the engine's work grows with the square of these functions' counts.
 func TestFunctionsThatTakeLongToCompile(t *testing.T) {
 	t.Parallel()
 	branch := []byte{0x20, 0, 0x04, 0x40, 0x0b} // if end

@@ -21,7 +21,7 @@ type Part struct {
 	Bytes int    `json:"bytes"`
 }
 
-// otherPart is what functions are part of whose names tell no package.
+// otherPart is the part of functions whose names tell no package.
 const otherPart = "(other)"
 
 // Sizes adds up the code of the functions by their packages or crates. Names come from Go's own
@@ -127,7 +127,7 @@ func partOf(function string) string {
 	return part
 }
 
-// packageOf is the package of a function in Go: what stands before the first dot behind the last slash. Arguments of
+// packageOf is the package of a function in Go: the part before the first dot behind the last slash. Arguments of
 // types have slashes too.
 func packageOf(function string) string {
 	for _, made := range []string{"type:.eq.", "type:.hash."} {

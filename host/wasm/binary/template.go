@@ -28,7 +28,7 @@ type Template struct {
 	Content []byte `msgpack:"-"`
 	// Globals are the names under which the mutable globals are exported, without FuelExport.
 	Globals []string
-	// Segments are what memory holds before the start function runs.
+	// Segments are the contents of memory before the start function runs.
 	Segments []Segment
 	// HasStart says that there is a start function, exported as StartExport.
 	HasStart bool
@@ -40,8 +40,8 @@ type Segment struct {
 	Bytes  []byte
 }
 
-// MakeTemplate takes the binary apart that Rewrite returned for the module. The error says what of its instances would
-// be out of the host's reach: such a module has no template, and there is nothing wrong with it.
+// MakeTemplate takes the binary apart that Rewrite returned for the module. The error says which state of its instances
+// would be out of the host's reach: such a module has no template, and there is nothing wrong with it.
 //
 // The engine offers no access to tables, to the remainder of passive segments, to references in
 // globals and to the upper half of vectors. A module that never changes its tables and its segments

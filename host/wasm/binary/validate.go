@@ -16,7 +16,7 @@ type Rules struct {
 // oneI32 is a list of value types with a single i32.
 const oneI32 = string(rune(typeI32))
 
-// requiredExports are the functions every module has, and those which it may have, with their types.
+// requiredExports are the required and the optional functions of modules, with their types.
 var requiredExports = []struct {
 	name     string
 	optional bool

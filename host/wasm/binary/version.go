@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// sources are those of this package, without tests and doc.go.
+// sources are the files of this package, without tests and doc.go.
 //
 //go:embed additions.go code.go cost.go entries.go format.go fuel.go goblocks.go gofunctions.go hidden.go instructions.go leb128.go names.go nans.go ondemand.go parse.go ranges.go reader.go regions.go rewrite.go scan.go segments.go signature.go sizes.go tables.go template.go validate.go
 var sources embed.FS

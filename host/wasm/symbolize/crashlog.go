@@ -67,7 +67,7 @@ func (c *CrashLog) LastLine() string {
 	return ""
 }
 
-// Forget forgets the report. Those of earlier turns say nothing about a crash.
+// Forget forgets the report. Reports of earlier turns say nothing about a crash.
 func (c *CrashLog) Forget() { c.report = c.report[:0] }
 
 // HasReport tells whether a report has begun.

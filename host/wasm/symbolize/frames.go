@@ -89,7 +89,7 @@ func (s *Stop) goFrames(functions []string) (frames []string) {
 	if len(frames) > 0 {
 		return frames
 	}
-	// The engine knows who called the runtime, though not at which line.
+	// The engine knows the caller of the runtime, though not at which line.
 	calls := make([]goCall, 0, len(functions))
 	for _, name := range slices.Compact(functions) {
 		function, ok := program.numbered(name, s.Imported)
@@ -137,7 +137,7 @@ func (p *goProgram) numbered(name string, imported uint64) (function uint64, ok 
 	return n - imported, true
 }
 
-// innermost finds the first function of a backtrace that is the program's own; what calls the host for
+// innermost finds the first function of a backtrace that is the program's own; the call of the host for
 // fuel is not.
 func (p *goProgram) innermost(functions []string, imported uint64) (uint64, bool) {
 	for i, name := range functions {
@@ -153,12 +153,12 @@ func (p *goProgram) innermost(functions []string, imported uint64) (uint64, bool
 	return p.find(functions)
 }
 
-// foreignNames begin the names of functions that are not the author's: those without a name, internal ones,
+// foreignNames begin the names of functions that are not the author's: unnamed functions, internal ones,
 // exports and imports.
 var foreignNames = []string{"$", "__", "cruster_", "cruster:", "wasi_"}
 
 // namedFrames is the author's functions in a module that has their names. Functions without a crate are the
-// author's unless it is a program in Rust: there they are those of the C library. A function that calls
+// author's unless it is a program in Rust: there they belong to the C library. A function that calls
 // itself, or its closure, is shown once.
 func namedFrames(functions []string) (frames []string) {
 	rust := slices.ContainsFunc(functions, isRustSymbol)

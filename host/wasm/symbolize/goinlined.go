@@ -6,7 +6,7 @@ import (
 )
 
 // A function that was inlined has no frame on the stack, and its lines are among the lines of the
-// enclosing function. A Go program knows which block is of which inlined call, and where that was
+// enclosing function. A Go program knows the inlined call of each block, and where that was
 // called: a function's record has a table of the numbers of calls by block, and the place of their
 // records, which is counted from an address in the program's description of itself.
 const (

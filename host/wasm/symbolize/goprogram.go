@@ -134,7 +134,7 @@ func (p *goProgram) name(function uint64) string {
 	return p.string(p.names + uint64(p.u32(p.record(function)+recordName)))
 }
 
-// frame is the size of a call's frame. Of the innermost it is that behind its first block.
+// frame is the size of a call's frame. The innermost has the frame behind its first block.
 func (p *goProgram) frame(c goCall) uint64 {
 	return uint64(max(0, p.valueAt(p.record(c.function)+recordFrame, max(c.behind, 1))))
 }
@@ -160,7 +160,7 @@ func (p *goProgram) line(function, block uint64, line int64) string {
 	return fmt.Sprintf("%s:%d", ShortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
 }
 
-// valueAt reads a table of what holds at which block of a function: pairs of how much the value
+// valueAt reads a table of values by block of a function: pairs of how much the value
 // changes and for how many blocks.
 func (p *goProgram) valueAt(field, block uint64) int64 {
 	offset := p.u32(field)

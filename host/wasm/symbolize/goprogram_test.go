@@ -65,7 +65,7 @@ func goTableNamed(names []string, count uint64, nameOf func(function uint64) uin
 }
 
 // TestTheAuthorsFunctionIsShownBehindLibraries: the first function of the package main, though more calls than are
-// shown are those of others.
+// shown belong to others.
 func TestTheAuthorsFunctionIsShownBehindLibraries(t *testing.T) {
 	t.Parallel()
 	names := []string{"json.a", "json.b", "runtime.c", "json.d", "json.e", "json.f", "json.g", "main.work", "main.run"}

@@ -14,7 +14,7 @@ const (
 )
 
 // maxThreadWords is how much of the descriptor of a thread is looked at. It begins with the goroutine that has the
-// runtime's stack; where the one is that runs depends on the version of Go.
+// runtime's stack; the place of the running one depends on the version of Go.
 const maxThreadWords = 64
 
 // waiting is the innermost call of the goroutine for which the runtime is at work on its own stack, and where the

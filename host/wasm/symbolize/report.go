@@ -17,7 +17,7 @@ type Report struct {
 	InLibrary bool
 
 	frames []string
-	// waits are what each task waits for, if all of them wait: the guest SDKs write it.
+	// waits are the awaited events of each task, if all of them wait: the guest SDKs write it.
 	waits []string
 }
 
@@ -29,7 +29,7 @@ func (r *Report) AllWait() bool {
 	return strings.HasPrefix(r.Headline, goroutinesAsleep) || strings.HasPrefix(r.Headline, tasksAsleep)
 }
 
-// Headlines of reports that all wait: those of Go's runtime, and those of the guest SDKs.
+// Headlines of reports that all wait: from Go's runtime, and from the guest SDKs.
 const (
 	goroutinesAsleep = "fatal error: all goroutines are asleep"
 	tasksAsleep      = "fatal error: all tasks are asleep"

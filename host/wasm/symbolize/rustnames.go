@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rustName is the name of a function as it is written, without hashes, generic arguments and what
+// rustName is the name of a function as it is written, without hashes, generic arguments and the names that
 // macros of the SDK put around it: "_ZN6orders5count17h0123456789abcdefE", and
 // "_RNvCs1234_6orders5count" as compilers have it since 2025, are "orders::count". Names of other
 // languages stay as they are. It is empty if the name cannot be read.
@@ -182,7 +182,7 @@ func (d *rustNameReader) next() byte {
 	return d.s[d.at-1]
 }
 
-// take reads one byte if it is that.
+// take reads one byte if it matches.
 func (d *rustNameReader) take(b byte) bool {
 	if d.failed || d.at >= len(d.s) || d.s[d.at] != b {
 		return false
@@ -252,7 +252,7 @@ func (d *rustNameReader) identifier() string {
 	return d.s[d.at-n : d.at]
 }
 
-// back reads what stands earlier in the name.
+// back reads an earlier part of the name.
 func (d *rustNameReader) back(read func() string) string {
 	mark := d.at - 1
 	to, behind := d.number(), d.at
@@ -416,7 +416,7 @@ func (d *rustNameReader) functionType() string {
 	return d.text("fn(", d.join(arguments, ", "), ")")
 }
 
-// bound reads a trait with what its types are.
+// bound reads a trait with its types.
 func (d *rustNameReader) bound() string {
 	name := d.path()
 	for d.take('p') {

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// CheckStatement refuses a statement of an activity that is not exactly one query or change of data, or that uses what
-// modules may not. Its errors are *abi.Error of abi.CodeSQLForbidden.
+// CheckStatement refuses a statement of an activity that is not exactly one query or change of data, or that uses
+// features that modules may not. Its errors are *abi.Error of abi.CodeSQLForbidden.
 func CheckStatement(sql string) error {
 	tokens, err := scan(sql)
 	if err != nil {
@@ -76,7 +76,7 @@ func CheckMigration(statement string) error {
 // dataKeywords begin statements that read or change rows. REPLACE is SQLite's.
 var dataKeywords = []string{"select", "insert", "update", "delete", "with", "values", "table", "merge", "replace"}
 
-// definable is what migrations may define.
+// definable are the kinds of objects that migrations may define.
 var definable = []string{"table", "index", "view", "sequence", "type"}
 
 // checkDefinition checks the object of a CREATE, ALTER or DROP.

@@ -1,9 +1,9 @@
 // Package guestsql reads the SQL of modules before a database does: it splits migrations into
 // statements, and refuses the ones closed to modules.
 //
-// Its counterpart for SQLite is journal/sqlite/guestsql, where an authorizer is asked what each statement is about to
-// do. Statements and functions that only SQLite has are named here too: a module that is moved gets the same advice on
-// both.
+// Its counterpart for SQLite is journal/sqlite/guestsql, where an authorizer is asked about each access that a
+// statement is about to make. Statements and functions that only SQLite has are named here too: a module that is moved
+// gets the same advice on both.
 //
 // It is one of several layers. The database's own rights (a role in Postgres, an authorizer in SQLite) keep a module
 // inside its own tables. This package keeps it from the few statements and functions that could change those rights

@@ -26,8 +26,8 @@ const (
 // maxArgs bounds the arguments of a call.
 const maxArgs = 50
 
-// allowed are the functions that modules may call. TestEveryFunctionIsJudged keeps the list complete: what SQLite has
-// is here or among the refused.
+// allowed are the functions that modules may call. TestEveryFunctionIsJudged keeps the list complete: each function of
+// SQLite is here or among the refused.
 var allowed = func() map[string]cost {
 	all := map[string]cost{}
 	for price, names := range map[cost]string{

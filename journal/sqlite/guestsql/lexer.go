@@ -52,7 +52,7 @@ func setOf(words string) map[string]bool {
 const byteOrderMark = "\ufeff"
 
 // scan reads the first statement of sql, without the semicolon behind it. It follows SQLite's tokenizer as far as
-// names, strings and comments go. What that refuses, an unfinished string for example, reaches to the end and names
+// names, strings and comments go. Text that it refuses, an unfinished string for example, reaches to the end and names
 // nothing.
 func scan(sql string) (tokens []token) {
 	sql, _, _ = strings.Cut(sql, "\x00") // which ends the text for SQLite, wherever it stands
@@ -107,7 +107,7 @@ func endOf(sql string, from int, mark string) int {
 	return len(sql)
 }
 
-// quotedAt is what stands in quotes at pos. A quote in it is written twice, but in brackets there is none.
+// quotedAt is the text in quotes at pos. A quote in it is written twice, but in brackets there is none.
 func quotedAt(sql string, pos int) token {
 	t := token{kind: quoted, start: pos}
 	quote, doubles := sql[pos], true

@@ -10,8 +10,8 @@ import (
 )
 
 // LIKE and GLOB. SQLite's own take time in proportion to the product of the lengths of text and pattern and cannot be
-// interrupted. These take as long, but can be interrupted. They match what SQLite's do; an index on the column is not
-// used for them.
+// interrupted. These take as long, but can be interrupted. They match the same texts as SQLite's; an index on the
+// column is not used for them.
 
 const maxPattern = 256
 
@@ -25,7 +25,7 @@ type element struct {
 	kind   elementKind
 	char   rune
 	set    []rune // pairs: from, to
-	except bool   // the set lists what does not match
+	except bool   // the set lists excluded characters
 }
 
 type elementKind int

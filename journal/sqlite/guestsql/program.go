@@ -12,8 +12,8 @@ import (
 // SQLite looks at the jumps of its loops, never inside a function and never in straight code. A statement of a few
 // kilobytes has room for a thousand calls in a row, each on megabytes. The naive bound is on the length of the
 // statement; but short statements run long definitions (generated columns, checks, indexes on expressions), and a long
-// list of rows to insert costs nothing. So the compiled program is looked at: the sum of what its instructions cost for
-// each byte, and from it how long values may be. The calls of functions dominate; ten calls of json_extract leave
+// list of rows to insert costs nothing. So the compiled program is looked at: the sum of the costs of its instructions
+// for each byte, and from it how long values may be. The calls of functions dominate; ten calls of json_extract leave
 // values of 400 kB, a hundred of them 40 kB.
 const maxWork = int64(maxValueBytes) * int64(parse)
 
@@ -48,8 +48,8 @@ var instructionCosts = func() map[string]cost {
 	return all
 }()
 
-// Bound limits the length of values by what sql, which was compiled and is about to run, does with them. It is called
-// between Enter and the function that Enter returned.
+// Bound limits the length of values by the work that sql, which was compiled and is about to run, does with them. It is
+// called between Enter and the function that Enter returned.
 func (b *Sandbox) Bound(sql string) error {
 	total, known := b.costs[sql]
 	if !known {

@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// TestProgram tells what statements cost and how long their values may be. The commands:
+// TestProgram tells the costs of statements and how long their values may be. The commands:
 //
 //	define       runs SQL as it is
 //	cost         the cost of each line for a byte, and how long its values may be

@@ -9,8 +9,8 @@ import (
 )
 
 // TestRename has a namespace with tables of its own run statements. The command is rename; its input is the
-// statement, and the output is what SQLite gets. The namespace is "staging" and has orders, items, "odd name" and the
-// view totals; it had legacy before namespaces had names of their own. Other namespaces have orders, too.
+// statement, and the output is the statement that SQLite gets. The namespace is "staging" and has orders, items, "odd
+// name" and the view totals; it had legacy before namespaces had names of their own. Other namespaces have orders, too.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/rename", func(t *testing.T, d *datadriven.TestData) string {

@@ -24,7 +24,7 @@ const (
 // Sandbox confines SQL of modules on the write handle, whose authorizer it is.
 //
 // The tables of the modules lie in the same file as Cruster's own, because only then do an activity's rows and its
-// journal entry commit together. What keeps them apart is SQLite's authorizer: while a statement is compiled, SQLite
+// journal entry commit together. SQLite's authorizer keeps them apart: while a statement is compiled, SQLite
 // asks it about every table, column and operation the statement touches, whatever names, views, subqueries or spellings
 // lead there.
 //
@@ -42,9 +42,9 @@ const (
 //     of the namespace are (storednames.go). Triggers, temporary objects and
 //     virtual tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and a timer
-//     interrupts what takes too long (the store). A function must be on a list
-//     (costs.go). Those that take too long are replaced (functions.go), and what
-//     others do between two looks at the interrupt is bounded (program.go), as is what
+//     interrupts statements that take too long (the store). A function must be on a list
+//     (costs.go). Slow ones are replaced (functions.go), and the work that
+//     others do between two looks at the interrupt is bounded (program.go), as is the code that
 //     a statement expands to while it is compiled (expansion.go).
 //
 // SQLite's "defensive" flag would be one more. It is left out because the binding's SetDefensive
@@ -76,7 +76,7 @@ type Sandbox struct {
 	stop <-chan struct{}
 	// longest is how long values of the present statement may be.
 	longest int32
-	// costs are those of statements that were looked at before.
+	// costs are the costs of statements that were looked at before.
 	costs map[string]cost
 }
 

@@ -41,8 +41,8 @@ func CheckMigration(sql string) (Mode, error) {
 	}
 }
 
-// checkKind refuses a CREATE or DROP of what modules cannot have. The authorizer would, in words that are about a
-// table.
+// checkKind refuses a CREATE or DROP of objects that modules cannot have. The authorizer would, in words that are about
+// a table.
 func checkKind(sql string) error {
 	tokens := scan(SkipBlank(sql, true))
 	if len(tokens) < 2 {
@@ -60,7 +60,7 @@ func checkKind(sql string) error {
 }
 
 // CheckDefinition refuses definitions that name tables of SQLite or Cruster. The authorizer cannot tell such a name
-// from what SQLite itself does to its schema tables, and is not asked about the body of a view at all. SQLite's
+// from SQLite's own accesses to its schema tables, and is not asked about the body of a view at all. SQLite's
 // identifiers have no escapes, so a name that is used stands in the text.
 func CheckDefinition(text string) error {
 	if len(text) > maxDefinitionBytes {

@@ -7,7 +7,7 @@ import (
 
 // Tables of all namespaces lie in one file, and SQLite has one room for the names of a file. So that each namespace
 // has names of its own, as on Postgres, a table, view or index of namespace N is stored as "name@N": "orders" of
-// staging is "orders@staging". Those of one namespace, the plain one, are stored as they are called.
+// staging is "orders@staging". Names of one namespace, the plain one, are stored as they are.
 //
 // The statements of modules are told nothing of it: rename.go writes the stored names into them.
 // The authorizer does not depend on that: it allows the tables that the namespace owns, and to make
@@ -100,8 +100,8 @@ func (b *Sandbox) UseOf(stored string) string {
 	return sql
 }
 
-// isStoredName tells whether the suffix stands, between two parts of a message, behind one of the names, or behind what
-// SQLite says is a table or an index. Other text is the module's own.
+// isStoredName tells whether the suffix stands, between two parts of a message, behind one of the names, or behind the
+// words by which SQLite introduces a table or an index. Other text is the module's own.
 func isStoredName(names map[string]bool, before, after string) bool {
 	if after != "" && (isLetter(after[0]) || isDigit(after[0]) || after[0] == '-' || after[0] == mark[0]) {
 		return false // of a longer name

@@ -47,7 +47,7 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 		return OrderResult{}, err
 	}
 	order := Order{OrderID: req.OrderID, Email: req.Email, Items: req.Items, TotalCents: total}
-	// From here on an interrupt waits for the step under way: only then is it certain what there is to undo.
+	// From here on an interrupt waits for the step under way: only then are the steps to undo certain.
 	if _, err := Reserve.Call(cruster.Shield(ctx), order); err != nil {
 		return OrderResult{}, fmt.Errorf("reserve: %w", err)
 	}

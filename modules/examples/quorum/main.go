@@ -22,7 +22,7 @@ type QuorumRequest struct {
 	DeadlineMS int64 `json:"deadline_ms,omitempty"`
 }
 
-// Vote is what one of them says; the value of the deferred "vote-NAME".
+// Vote is the vote of one of them; the value of the deferred "vote-NAME".
 type Vote struct {
 	Agrees bool   `json:"agrees"`
 	Remark string `json:"remark,omitempty"`

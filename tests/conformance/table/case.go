@@ -23,7 +23,7 @@ type Case struct {
 	// Only names the one language in which the case makes sense.
 	Only  string `json:"only,omitempty"`
 	Input Value  `json:"input,omitzero"`
-	// Steps are what a client does while the workflow runs; Then is what it does after the end.
+	// Steps are the steps of a client while the workflow runs; Then are its steps after the end.
 	Steps []Step `json:"steps,omitempty"`
 	Then  []Step `json:"then,omitempty"`
 	// Refused is the code with which the start is refused. Then nothing else is checked.
@@ -34,7 +34,7 @@ type Case struct {
 	Want *Value `json:"want,omitempty"`
 	// Error is the error in every other state.
 	Error *Error `json:"error,omitempty"`
-	// Journal lists what was delivered, in order, if the order is certain; nil if it is not. A line is "activity
+	// Journal lists the delivered entries, in order, if the order is certain; nil if it is not. A line is "activity
 	// square", "activity count key a", "sleep"; an error adds its code, and a failed attempt that is repeated "failed".
 	Journal []string `json:"journal,omitzero"`
 	// Last are parts of the message of the last delivery, an error, by language; "any" is every language.
@@ -57,7 +57,7 @@ type Error struct {
 	Details *Value            `json:"details,omitempty"`
 }
 
-// Step is one thing that a client does. It first waits, if it says for what.
+// Step is one thing that a client does. It first waits, if it names an event.
 type Step struct {
 	// Op is the op that the execution must wait for, such as "deferred gate".
 	Op string `json:"op,omitempty"`
@@ -74,7 +74,7 @@ type Step struct {
 	Signal    string `json:"signal,omitempty"`
 	Query     string `json:"query,omitempty"`
 	// Update sends an update and waits for its answer. With Later it only sends it, and looks for the answer when the
-	// execution is over.
+	// execution has ended.
 	Update string `json:"update,omitempty"`
 	Later  bool   `json:"later,omitempty"`
 	// Published is all that can be seen of the execution.
@@ -87,12 +87,12 @@ type Step struct {
 	Call string `json:"call,omitempty"`
 	Send string `json:"send,omitempty"`
 
-	// Value is what a deferred is resolved with, what a signal or an update brings, what a query
-	// asks with, a request or an input.
+	// Value is the value of a deferred, a signal or an update, the question of a query,
+	// a request or an input.
 	Value Value `json:"value,omitzero"`
 	// Answer is the answer to a query or an update.
 	Answer Value `json:"answer,omitzero"`
-	// Error is what a deferred is rejected with.
+	// Error is the error that a deferred is rejected with.
 	Error *Rejection `json:"error,omitempty"`
 	// Refused is the code with which the host must refuse; May is one with which it may.
 	Refused abi.Code `json:"refused,omitempty"`
@@ -101,7 +101,7 @@ type Step struct {
 	OneOf []Value `json:"one_of,omitempty"`
 }
 
-// Published is what an execution has published.
+// Published are the published values of an execution.
 type Published struct {
 	State map[string]Value `json:"state,omitempty"`
 	// Attributes are texts, numbers and bools; a time is a text of RFC 3339.
@@ -132,10 +132,10 @@ func Attribute(a abi.Attribute) any {
 // Waits tells whether something must have happened before the step.
 func (s *Step) Waits() bool { return s.Op != "" || s.Delivered != nil || s.Pending > 0 }
 
-// Awaits tells whether the step is over only when the workflow has answered.
+// Awaits tells whether the step ends only when the workflow has answered.
 func (s *Step) Awaits() bool { return s.Update != "" && !s.Later }
 
-// Operation is what a step calls: an entity of a deployment, and its operation.
+// Operation is the target of a step: an entity of a deployment, and its operation.
 func (s *Step) Operation(deployment string) (entity, operation string) {
 	entity, operation, _ = strings.Cut(s.Call+s.Send, " ")
 	return deployment + "/" + entity, operation

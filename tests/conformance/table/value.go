@@ -13,7 +13,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Value is a msgpack value, written as JSON. What JSON lacks is an object with one key that begins with a dollar sign:
+// Value is a msgpack value, written as JSON. A value that JSON lacks is an object with one key that begins with a
+// dollar sign:
 //
 //	{"$float": "-0"}           a float of 64 bits; a plain number is an integer
 //	{"$float32": "0.1"}        a float of 32 bits
@@ -59,7 +60,7 @@ func (v Value) Encode(p Places) []byte { return abi.MustMarshal(v.Any(p)) }
 // Any is the value as Go has it: int64, uint64, float64, float32, string, []byte, time.Time, []any, map[string]any.
 func (v Value) Any(p Places) any { return place(v.value, p) }
 
-// place puts in what only the runner knows.
+// place fills in the values that only the runner knows.
 func place(v any, p Places) any {
 	switch v := v.(type) {
 	case outside:

@@ -60,7 +60,7 @@ var CallMany = cruster.NewWorkflow("CallMany", func(ctx cruster.Context, n int) 
 	return sum, err
 })
 
-// CallKeys shows what keys do: children with the same key are one.
+// CallKeys shows the effect of keys: children with the same key are one.
 var CallKeys = cruster.NewWorkflow("CallKeys", func(ctx cruster.Context, key string) ([]any, error) {
 	var out []any
 	for i, client := range []cruster.Client[int, int]{

@@ -7,7 +7,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// ContinuesRequest says how many runs are left, and what those before have seen.
+// ContinuesRequest says how many runs are left, and the observations of earlier ones.
 type ContinuesRequest struct {
 	Left int      `json:"left"`
 	Seen []string `json:"seen,omitempty"`

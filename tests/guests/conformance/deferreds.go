@@ -17,7 +17,7 @@ var (
 	approvals = cruster.NewDynamicDeferred[Decision]("approve-")
 )
 
-// Decision is what some promises are resolved with.
+// Decision is the value of some promises.
 type Decision struct {
 	Approved bool   `json:"approved"`
 	Note     string `json:"note,omitempty"`

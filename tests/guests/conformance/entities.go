@@ -140,7 +140,7 @@ var TallyLife = cruster.NewWorkflow("TallyLife", func(ctx cruster.Context, id st
 	}, nil
 })
 
-// TallySends sends, and sees with its next call what all messages did.
+// TallySends sends, and sees with its next call the effect of all messages.
 var TallySends = cruster.NewWorkflow("TallySends", func(ctx cruster.Context, id string) (TallyState, error) {
 	for _, n := range []int64{1, -5, 20, 300} {
 		if err := tallyAdd.On(id).Send(ctx, n); err != nil {

@@ -72,7 +72,7 @@ var decline = cruster.NewActivity("decline", func(ctx *cruster.ActivityContext, 
 	return "", failure(how)
 }, cruster.Retries(1), cruster.ConstantBackoff(time.Millisecond))
 
-// RethrowRequest says what fails, and how the workflow passes that on.
+// RethrowRequest names the failing call, and how the workflow passes that on.
 type RethrowRequest struct {
 	From string `json:"from"`
 	// Words, if any, are put before the error.

@@ -39,7 +39,7 @@ func tended(ctx cruster.Context, name string) TendedRequest {
 	return TendedRequest{Caller: cruster.ExecutionID(ctx), Name: name}
 }
 
-// GiveUp gives up three children, each in its own way, and sees what becomes of them.
+// GiveUp gives up three children, each in its own way, and sees their fate.
 var GiveUp = cruster.NewWorkflow("GiveUp", func(ctx cruster.Context, _ cruster.None) ([]any, error) {
 	client := Tended.Client()
 	part, cancel := cruster.WithCancel(ctx)

@@ -52,7 +52,7 @@ var PublishesAndFails = cruster.NewWorkflow(
 	},
 ).Publishes(stageState)
 
-// PublishesWrong is told what cannot be published, and publishes none of it; or it fails with the
+// PublishesWrong gets values that cannot be published, and publishes none of them; or it fails with the
 // first of that.
 var PublishesWrong = cruster.NewWorkflow("PublishesWrong", func(ctx cruster.Context, fail bool) ([]Seen, error) {
 	long := strings.Repeat("x", 257)

@@ -7,7 +7,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Sections passes a part from one tally to another under a lock, and tries in the section what is not allowed there.
+// Sections passes a part from one tally to another under a lock, and tries forbidden calls in the section.
 var Sections = cruster.NewWorkflow("Sections", func(ctx cruster.Context, id string) ([]Seen, error) {
 	from, to, other := id+"-from", id+"-to", id+"-other"
 	all := []Seen{seen(tallyAdd.On(from).Call(ctx, 100))}

@@ -99,7 +99,7 @@ var Slots = cruster.NewWorkflow("Slots", func(ctx cruster.Context, _ cruster.Non
 	var group cruster.WaitGroup
 	for i := range 5 {
 		group.Go(ctx, func(ctx cruster.Context) {
-			// The third wants both, and those behind it wait for it.
+			// The third wants both, and the waiters behind it wait for it.
 			n := 1
 			if i == 2 {
 				n = 2

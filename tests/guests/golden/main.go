@@ -10,7 +10,7 @@ import cruster "github.com/cruster/cruster/guest-sdk/go"
 
 func main() {}
 
-// Request is what the workflow is asked to do.
+// Request is the request to the workflow.
 type Request struct {
 	// Calls are made to imports that refuse them, or whose ops are given up.
 	Calls []Call `json:"calls"`
@@ -25,7 +25,7 @@ type Saw struct {
 	What  string `json:"what"`
 }
 
-// seen collects what a workflow sees.
+// seen collects the observations of a workflow.
 type seen []Saw
 
 func (s *seen) add(what string, value any) { *s = append(*s, Saw{What: what, Value: value}) }

@@ -14,7 +14,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// machine is what the workflow sees of itself and of the machine.
+// machine is the workflow's view of itself and of the machine.
 func (s *seen) machine(ctx cruster.Context) {
 	s.add("execution", cruster.ExecutionID(ctx))
 	s.add("namespace", cruster.Namespace(ctx))

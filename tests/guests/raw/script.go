@@ -22,7 +22,7 @@ type Script struct {
 type Step struct {
 	Body   []byte `msgpack:"body"`
 	Import string `msgpack:"import"`
-	// Len and Ptr, if set, are passed instead of those of the body.
+	// Len and Ptr, if set, are passed instead of the body's.
 	Len *uint32 `msgpack:"len"`
 	Ptr *uint32 `msgpack:"ptr"`
 	// Number is the argument of cancel, log and operation.

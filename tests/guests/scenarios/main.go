@@ -9,7 +9,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Health is what all these entities have in common.
+// Health is common to all these entities.
 var Health = cruster.NewRPCGroup("Health")
 
 // Check tells which entity answers.
@@ -46,7 +46,7 @@ type Pair struct {
 	Value string `json:"value"`
 }
 
-// Found is what there is under a key.
+// Found is the value under a key, if any.
 type Found struct {
 	Found bool   `json:"found"`
 	Value string `json:"value"`

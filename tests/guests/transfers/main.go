@@ -1,5 +1,5 @@
 // Command transfers moves money between accounts under locks, in a way that loses some as soon as
-// two come in between each other: it reads what there is, and writes what there will be.
+// two come in between each other: it reads a balance, and writes the new one.
 package main
 
 import (

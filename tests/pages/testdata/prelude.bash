@@ -1,4 +1,4 @@
-# What the scripts of all pages stand on.
+# The base of the scripts of all pages.
 #
 # The working folder is a clone as a reader has it behind `make build`. CRUSTER_ADDR and
 # the variables of `serve` name the addresses of this test.
@@ -53,7 +53,7 @@ end_host() {
 }
 trap kill_host EXIT
 
-# What make builds is there.
+# The outputs of make are there.
 make() { command make -C "$ROOT" --dry-run "$@" >/dev/null; }
 
 # contains checks that a file has a text.

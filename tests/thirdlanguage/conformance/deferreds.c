@@ -6,7 +6,7 @@ typedef struct {
     cr_future third;
 } frame3;
 
-/* ---- Await: what becomes of the promise "answer" ---- */
+/* ---- Await: the outcome of the promise "answer" ---- */
 
 static cr_status await(cr_workflow *w, void *frame) {
     frame3 *f = frame;

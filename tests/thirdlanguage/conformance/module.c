@@ -1,6 +1,6 @@
 #include "workflows.h"
 
-/* Sorted by the names that the definitions have, which are those of the manifest. */
+/* Sorted by the names of the definitions, as in the manifest. */
 static const cr_workflow_def *const workflows[] = {
     &wf_all, &wf_await, &wf_await_late, &wf_await_number, &wf_await_twice, &wf_block, &wf_bulk,
     &wf_call, &wf_call_itself, &wf_call_keys, &wf_call_many, &wf_call_wrong, &wf_clock, &wf_count,

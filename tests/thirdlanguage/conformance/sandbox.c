@@ -1,7 +1,7 @@
 #include "imports.h"
 #include "workflows.h"
 
-/* ---- Clock: that of WASI is that of the journal ---- */
+/* ---- Clock: WASI has the journal's ---- */
 
 typedef struct {
     int64_t start;
@@ -50,7 +50,7 @@ static cr_status clock(cr_workflow *w, void *frame) {
 const cr_workflow_def wf_clock = {
     .name = "Clock", .execute = clock, .frame_size = sizeof(clock_frame), .input = &schema_none};
 
-/* ---- Identity: its execution, and what it can see of the machine ---- */
+/* ---- Identity: its execution, and its view of the machine ---- */
 
 typedef struct {
     cr_future step;

@@ -4,7 +4,7 @@ static bool has_own_words(cr_bytes code) {
     return code.len == 0 || cr_equal(code, "CR-3001") || cr_equal(code, "CR-2006") || cr_equal(code, "CR-2014");
 }
 
-/* The host's messages may change, so the result holds only those of the application. */
+/* The host's messages may change, so the result holds the application's alone. */
 void put_seen_error(mp_writer *out, const cr_error *error) {
     bool has_text = has_own_words(error->code);
     mp_put_map(out, 1 + (has_text ? 1U : 0U) + (error->type.len > 0 ? 1U : 0U));

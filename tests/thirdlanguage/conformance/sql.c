@@ -10,7 +10,7 @@ const cr_migration migration_counters = {
 
 typedef struct {
     cr_bytes name;
-    cr_bytes then; /* what the activity does after its statement */
+    cr_bytes then; /* the activity's next step after its statement */
     int64_t n;
 } count_request;
 
@@ -158,7 +158,7 @@ static bool up(cr_attempt *a, cr_bytes name) {
     return cr_exec(a, cr_text(upsert), &affected);
 }
 
-/* What comes between the statement and its result; false if the attempt has failed. */
+/* The step between the statement and its result; false if the attempt has failed. */
 static bool go_on(cr_attempt *a, const count_request *q) {
     int64_t affected;
     bool once = a->attempt == 1;

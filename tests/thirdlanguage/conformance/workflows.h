@@ -1,7 +1,7 @@
 #ifndef GREETER_WORKFLOWS_H
 #define GREETER_WORKFLOWS_H
 
-/* Declarations that the files of the module share. Each file lists what it defines;
+/* Declarations that the files of the module share. Each file lists its definitions;
  * module.c puts the lists together. */
 
 #include "cruster.h"

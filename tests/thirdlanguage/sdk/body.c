@@ -63,7 +63,7 @@ void cr_put_decimal(mp_writer *text, int64_t n) {
     mp_put_raw(text, (cr_bytes){(const uint8_t *)digits + at, (uint32_t)sizeof digits - at});
 }
 
-/* A body has at most 4 MiB, of which 64 KiB are left for the fields around a value. */
+/* A body has at most 4 MiB, and 64 KiB of these are left for the fields around a value. */
 bool cr_too_large(const mp_writer *value, const char *what, const char *name, cr_error *error) {
     enum { MOST = (4 << 20) - (64 << 10) };
     if (value->len <= MOST)

@@ -11,7 +11,7 @@
 
 #define CR_SECOND ((int64_t)1000000000)
 
-/* ---- Futures: what a workflow waits for ---- */
+/* ---- Futures: the ops that a workflow waits for ---- */
 
 typedef enum {
     CR_IDLE, /* it has no op */
@@ -21,7 +21,7 @@ typedef enum {
 } cr_state;
 
 /* One op. It lives in the frame of its workflow, and can be used again as soon
- * as it is settled: that frees what it held. */
+ * as it is settled: that frees its values. */
 typedef struct cr_future {
     struct cr_future *next;
     uint32_t op;
@@ -29,7 +29,7 @@ typedef struct cr_future {
     bool shielded;
     cr_bytes value;
     cr_error error;
-    cr_bytes owned; /* what value and error point into */
+    cr_bytes owned; /* the bytes that value and error point into */
 } cr_future;
 
 /* ---- Workflows ---- */
@@ -167,7 +167,7 @@ mp_writer *cr_arguments(cr_attempt *a, uint32_t count);
 
 bool cr_exec(cr_attempt *a, cr_bytes query, int64_t *rows_affected);
 
-/* Undoes what the statements so far have done; the attempt goes on. */
+/* Undoes the statements so far; the attempt goes on. */
 bool cr_rollback(cr_attempt *a);
 
 /* Returns a reader that stands before the first row. Each row is an array. */

@@ -5,7 +5,7 @@
 #include "imports.h"
 
 /* Blocks come in powers of two, each size with a list of its free blocks, and
- * are never cut or joined. That wastes up to half of a block, but is simple: what a
+ * are never cut or joined. That wastes up to half of a block, but is simple: the memory that a
  * workflow holds between two turns is small, and the host discards the whole
  * instance of an activity. */
 

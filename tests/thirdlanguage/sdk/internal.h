@@ -23,7 +23,7 @@ void cr_field_int(mp_writer *body, const char *field, int64_t number);
 void cr_field_value(mp_writer *body, const char *field, const mp_writer *value);
 void cr_field_retry(mp_writer *body, const cr_retry *retry);
 
-/* Whether a value is larger than the ABI allows; what names it for the error. */
+/* Whether a value is larger than the ABI allows; the argument what names it for the error. */
 bool cr_too_large(const mp_writer *value, const char *what, const char *name, cr_error *error);
 
 /* Hands over how the invocation ended. */

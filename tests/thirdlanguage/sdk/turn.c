@@ -50,7 +50,7 @@ static void read_delivery(mp_reader *r) {
         cr_interrupt(running);
 }
 
-/* Deliveries are applied one by one: what the workflow does after the first must
+/* Deliveries are applied one by one: the workflow's steps after the first must
  * not depend on whether the second came in the same turn. */
 static cr_status apply(mp_reader *r) {
     cr_status status = CR_PARKED;

@@ -39,7 +39,7 @@ type Executor interface {
 	Execute(ctx context.Context, op Operation) (int64, error)
 }
 
-// Hello is what an adapter says first.
+// Hello is the first line of an adapter.
 type Hello struct {
 	Version string `json:"version"`
 	PIDs    []int  `json:"pids"`

@@ -134,8 +134,8 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def State(self, request, context):
-        """State reads the state of an entity: what all operations that were answered
-        before have left.
+        """State reads the state of an entity: the effect of all operations that were answered
+        before.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,7 +158,7 @@ class EntityServiceServicer:
 
     def ListLocks(self, request, context):
         """ListLocks pages through the entities that executions have locked, and tells
-        who waits for them.
+        the executions that wait for them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

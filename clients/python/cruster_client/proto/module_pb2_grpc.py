@@ -102,7 +102,7 @@ class ModuleServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Describe(self, request, context):
-        """Describe returns what one deployment contains.
+        """Describe returns the contents of one deployment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -225,9 +225,9 @@ class WorkflowServiceServicer:
 
     def Follow(self, request, context):
         """Follow tells what happens to an execution, as it happens, and ends with the execution:
-        the entries of its journal once they are durable; what its workflow and its activities
-        log while it is followed; and the execution itself, first, whenever it is paused, goes
-        on or continues as a new run, and last. Lines that were logged before are not told:
+        the entries of its journal once they are durable; the lines that its workflow and its
+        activities log while it is followed; and the execution itself, first, whenever it is paused,
+        goes on or continues as a new run, and last. Lines that were logged before are not told:
         they are in the log of the host.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -235,7 +235,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Query(self, request, context):
-        """Query asks a running execution a question, and answers with what its workflow says at
+        """Query asks a running execution a question, and answers with the workflow's reply at
         this moment, also while it sleeps. Nothing is written, and nothing is changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

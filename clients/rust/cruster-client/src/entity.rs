@@ -77,7 +77,7 @@ pub struct EntityCall<T> {
 
 impl<T> EntityCall<T> {
     /// Names the request, so that it is safe to make it again after a lost answer, also from
-    /// another process: those with the same id are performed once, and answered the same.
+    /// another process: requests with the same id are performed once, and answered the same.
     /// Without it the client draws an id.
     pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
         if let Ok(operation) = &mut self.operation {
@@ -144,7 +144,7 @@ impl<E: StatefulEntity> EntityRef<E> {
         &self.name
     }
 
-    /// Its state: what all operations that were answered before have left.
+    /// Its state, with the effects of all operations that were answered before.
     pub async fn state(&self) -> Result<E> {
         let request = proto::StateRequest {
             namespace: self.cluster.namespace.clone(),

@@ -154,8 +154,8 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// Whether a call was lost: no host has answered, and it is not known whether it arrived. What
-/// the transport says itself has a source, and the answer of a host has none.
+/// Whether a call was lost: no host has answered, and it is not known whether it arrived. An error
+/// of the transport itself has a source, and the answer of a host has none.
 pub(crate) fn lost(status: &tonic::Status) -> bool {
     match status.code() {
         tonic::Code::Unavailable => true,

@@ -1,4 +1,4 @@
-//! What becomes of the statuses of hosts and of gRPC itself.
+//! Errors made of the statuses of hosts and of gRPC itself.
 
 use prost::Message;
 use tonic::{Code, Status};

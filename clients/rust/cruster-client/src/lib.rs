@@ -46,7 +46,7 @@ pub use start::IfFinished;
 pub use state::State;
 pub use workflow::WorkflowClient;
 
-/// The examples of the README are compiled with those of the documentation.
+/// The examples of the README are compiled with the examples of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -16,7 +16,8 @@ const WINDOW: u32 = 1 << 20;
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What [`Cluster::options`] begins with, and [`connect`](Options::connect) ends.
+/// Options of a connection: [`Cluster::options`] makes them, and [`connect`](Options::connect) uses
+/// them.
 ///
 /// ```
 /// use std::time::Duration;

@@ -34,7 +34,7 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// The request with what each call carries.
+    /// The request with the metadata of each call.
     pub(crate) fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         if let Some(deadline) = self.deadline {

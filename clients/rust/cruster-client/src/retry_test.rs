@@ -89,7 +89,7 @@ async fn repetitions_have_a_budget() {
     assert_eq!((made, outcome.is_err()), (1, true));
 }
 
-/// Of what found no connection by the deadline the caller learns that it was not sent.
+/// The caller of a request without a connection by the deadline learns that it was not sent.
 #[tokio::test(start_paused = true)]
 async fn a_deadline_says_what_has_left() {
     for timeout in [Duration::ZERO, Duration::from_millis(1)] {

@@ -12,7 +12,7 @@ use crate::proto;
 use crate::retry::Repeat;
 use crate::state::State;
 
-/// What [`Run::poll`] sees of an execution.
+/// The state of an execution as [`Run::poll`] sees it.
 #[derive(Debug)]
 pub struct Status<T> {
     /// How far it is.
@@ -142,7 +142,7 @@ impl<W: Workflow> Run<W> {
         call.await.map(|_| ())
     }
 
-    /// Asks it a question, and returns what its workflow says at this moment.
+    /// Asks it a question, and returns the workflow's reply at this moment.
     pub async fn query<Q: Query>(&self, query: Q) -> Result<Q::Answer>
     where
         W: Answers<Q>,
@@ -163,7 +163,7 @@ impl<W: Workflow> Run<W> {
         decode(format_args!("the answer to {what}"), call.await?.value)
     }
 
-    /// Asks it for a change, and returns what its workflow answers; that is durable by then.
+    /// Asks it for a change, and returns the workflow's answer; the change is durable by then.
     pub async fn update<U: Update>(&self, update: U) -> Result<U::Answer>
     where
         W: Takes<U>,
@@ -172,7 +172,7 @@ impl<W: Workflow> Run<W> {
     }
 
     /// [`update`](Run::update) with a request id of the caller's, so that it is safe to make the
-    /// request again after a lost answer, also from another process: those with the same id take
+    /// request again after a lost answer, also from another process: requests with the same id take
     /// effect once, and are answered the same.
     pub async fn update_with_request_id<U: Update>(&self, id: &str, update: U) -> Result<U::Answer>
     where

@@ -10,7 +10,7 @@ export const protobufPackage = "cruster.clients";
 
 export const protobufFileName = "status.proto";
 
-/** RpcStatus is what the trailer grpc-status-details-bin holds. */
+/** RpcStatus is the content of the trailer grpc-status-details-bin. */
 export interface RpcStatus {
   /** What else there is to say. */
   details: Any[];

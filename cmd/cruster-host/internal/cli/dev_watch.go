@@ -140,7 +140,8 @@ func asLines(s string) string {
 }
 
 // deploy sees which open executions the module fits, and deploys it also if it fits none: no execution goes on with it
-// unless it is moved. What entities have is another thing: see --yes. A module that is deployed already is left alone.
+// unless it is moved. The states of entities are another thing: see --yes. A module that is deployed already is left
+// alone.
 func (w *watchScreen) deploy(
 	ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte,
 ) error {

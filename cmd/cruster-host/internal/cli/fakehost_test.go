@@ -74,7 +74,7 @@ func words(line string) []string {
 }
 
 // fakeHost answers as a host would that has one deployment, shop, and a few executions of its workflow Buy. Their keys
-// say what state they are in.
+// name their states.
 type fakeHost struct {
 	mu    sync.Mutex
 	asked []string      // the calls since forget, guarded by mu

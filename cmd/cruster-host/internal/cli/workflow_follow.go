@@ -138,7 +138,7 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 		Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm,
 	})
 	if err != nil {
-		return nil //nolint:nilerr // the stream of events tells what is wrong
+		return nil //nolint:nilerr // the stream of events tells the error
 	}
 	waits := view.WaitsFor(d)
 	if waits == f.waits || waits == "" {

@@ -81,7 +81,7 @@ func (t tree) equal(other tree) bool {
 // A content is the hash of all that a build may read.
 type content [sha256.Size]byte
 
-// read hashes the files. One that is gone by now counts as empty: the next scan sees it.
+// read hashes the files. A file that is gone by now counts as empty: the next scan sees it.
 func (t tree) read(folder string) content {
 	all := sha256.New()
 	for _, f := range t {

@@ -20,7 +20,7 @@ func OneLine(s string) string {
 	return s
 }
 
-// Clip cuts a text to n characters, the last of which then is an ellipsis.
+// Clip cuts a text to n characters, and ends a shortened one in an ellipsis.
 func Clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {

@@ -89,7 +89,7 @@ var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
 // general one of the code, it was made for this failure. Otherwise, if the message names the code
 // of a cause, the advice on that cause helps more than the advice on failed workflows in general.
 // It does not once an operator has failed the execution: then the cause is history. And of a plain
-// crash the code around it knows more: what crashed, and how the execution goes on.
+// crash the code around it knows more: the crashed part, and how the execution goes on.
 func FailureHint(code abi.Code, message, hint string) string {
 	cause := abi.Code(codeInText.FindString(message))
 	if hint != "" && hint != code.Info().Hint || code == abi.CodeFailedByOperator || cause == abi.CodeGuestTrap {

@@ -56,7 +56,7 @@ func WaitsForTurn(d *crusterv1.DescribeResponse) string {
 	return ""
 }
 
-// WaitsForLock says in a line that a call waits for the lock of its entity; nothing if none of the locks is that.
+// WaitsForLock says in a line that a call waits for the lock of its entity; nothing if the entity has none.
 func WaitsForLock(locks []*crusterv1.EntityLock, entity string) string {
 	for _, l := range locks {
 		if l.GetEntity() == entity {

@@ -43,7 +43,7 @@ func TestWriteOpenAfterChange(t *testing.T) {
 shop: 1 of 2 open executions fit`,
 	)
 
-	// One that is paused stops only if it is resumed for that.
+	// A paused execution stops only if it is resumed for that.
 	out.Reset()
 	add(c, "3", false, crusterv1.State_STATE_PAUSED)
 	require.NoError(t, WriteOpenAfterChange(&out, c, " --addr HOST:1"))

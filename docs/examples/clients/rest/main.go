@@ -1,5 +1,5 @@
-// Command rest is what the program of the page leaves out: updates, published values, keys that are used again, and
-// entities without a state. tests/clients runs it.
+// Command rest has the parts that the program of the page leaves out: updates, published values, keys that are used
+// again, and entities without a state. tests/clients runs it.
 package main
 
 import (

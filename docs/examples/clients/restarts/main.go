@@ -1,4 +1,4 @@
-// Command restarts shows what a client sees of a host that is killed and started again: nothing. tests/clients does
+// Command restarts shows that a client does not notice a host that is killed and started again. tests/clients does
 // that to the host whenever this program says so.
 package main
 
@@ -57,7 +57,7 @@ func all(ctx context.Context) error {
 	}
 	fmt.Printf("existed: %v, total: %d\n", first.Existed(), total)
 
-	// No host is there: calls are repeated until one is, and find what the first ones did.
+	// No host is there: calls are repeated until one is, and find the effects of the first ones.
 	say("kill")
 	say("start")
 	again, err := approvals.Start(ctx, ApprovalRequest{Document: "plan"})
@@ -102,7 +102,7 @@ func waitThroughARestart(ctx context.Context, run client.Run[ApprovalResult]) er
 
 var answers = bufio.NewScanner(os.Stdin)
 
-// say says what is wanted, and waits until it was taken up.
+// say prints a demand, and waits until it was taken up.
 func say(wanted string) {
 	fmt.Println(">", wanted)
 	answers.Scan()

@@ -28,14 +28,14 @@ func register(standard *http.Transport, scheme string, by http.RoundTripper) (do
 	return true
 }
 
-// inTest makes the calls in a test. Its fields are set by init functions, no two of which run at a
+// inTest makes the calls in a test. Its fields are set by init functions, and these never run at the same
 // time.
 var inTest struct {
 	answers, refuses http.RoundTripper
 	taken            bool
 }
 
-// AnswerInTest has by make the calls in a test. Those that it does not care for (http.ErrSkipAltProtocol) have the
+// AnswerInTest has by make the calls in a test. Calls that it does not handle (http.ErrSkipAltProtocol) use the
 // network. It is called by init functions.
 func AnswerInTest(by http.RoundTripper) {
 	inTest.answers = by

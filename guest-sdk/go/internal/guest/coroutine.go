@@ -95,7 +95,7 @@ func (ex *Execution) dispatch() {
 		}
 		if otherGoroutines() > ex.goroutinesBefore {
 			// Workflow code has started goroutines with the go statement. Let them run until they block, instead of
-			// going on in a later turn. One that makes a durable call is refused now.
+			// going on in a later turn. A goroutine that makes a durable call is refused now.
 			runtime.Gosched()
 		}
 	}
@@ -117,7 +117,7 @@ func (ex *Execution) handOver(co *Coroutine) {
 	ex.awaitYield(co)
 }
 
-// beginCall begins a durable call; what names it in the message of a refusal.
+// beginCall begins a durable call; the argument what names it in the message of a refusal.
 func (co *Coroutine) beginCall(what Label) {
 	if co.ex.closed.Load() {
 		runtime.Goexit()

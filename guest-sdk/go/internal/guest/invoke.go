@@ -147,7 +147,7 @@ func attemptError(code abi.Code, err error) *abi.Error {
 }
 
 // Encode encodes a value of the application as msgpack, in canonical form: Go maps have no order, and the same value
-// must give the same bytes every time. what names the value in errors.
+// must give the same bytes every time. The argument what names the value in errors.
 func Encode(what string, v any) ([]byte, error) {
 	b, err := abi.MarshalCanonical(v)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 
 // CheckTypes panics if values of one of the types would not be kept whole, or could not be encoded
-// at all. what names their owner.
+// at all. The argument what names their owner.
 func CheckTypes(what string, types ...reflect.Type) {
 	for _, t := range types {
 		if none := unencodable(t, map[reflect.Type]bool{}); none != nil {

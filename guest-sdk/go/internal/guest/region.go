@@ -89,7 +89,7 @@ func (s Scope) End(what string, err error) {
 	s.co.ex.end(s.region, err)
 }
 
-// end ends a region, once. One that ended with a region around it keeps its reason.
+// end ends a region, once. A region that ended with a region around it keeps its reason.
 func (ex *Execution) end(r *Region, err error) {
 	if r.ended() != nil {
 		return

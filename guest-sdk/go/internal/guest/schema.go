@@ -25,7 +25,7 @@ var (
 // SchemaOf describes the wire form of a Go type.
 //
 // A schema tells the host which bytes the encoder of this module produces and its decoder accepts, so it follows the
-// rules of the msgpack library and not those of encoding/json where the two differ:
+// rules of the msgpack library and not of encoding/json where the two differ:
 //
 //   - the msgpack tag names a field, else the json tag, else the Go name
 //   - embedded structs are flattened, even if a tag names them, unless one of

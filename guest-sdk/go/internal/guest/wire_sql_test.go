@@ -30,7 +30,7 @@ func sqlValues() []any {
 	}
 }
 
-// TestSQLAgreesWithABI compares the bodies of SQL with those of abi's codec.
+// TestSQLAgreesWithABI compares the bodies of SQL with the bodies of abi's codec.
 func TestSQLAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	all := sqlValues()

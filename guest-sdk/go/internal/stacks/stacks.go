@@ -109,7 +109,8 @@ func parseHead(line string) (g Goroutine, ok bool) {
 	return g, true
 }
 
-// parseFrames reads pairs of lines, "main.f(0x1)" and "\t/src/main.go:12 +0x3". Who created the goroutine is left out.
+// parseFrames reads pairs of lines, "main.f(0x1)" and "\t/src/main.go:12 +0x3". The creator of the goroutine is left
+// out.
 func parseFrames(lines []string) (frames []Frame) {
 	for i := 0; i+1 < len(lines) && !strings.HasPrefix(lines[i], "created by "); i += 2 {
 		function := lines[i]

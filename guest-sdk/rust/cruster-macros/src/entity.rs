@@ -111,7 +111,7 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     };
     check(kind, &options, &mut definition, &mut problems);
     let code = match kind {
-        // Otherwise what uses the struct would not compile either, and say so.
+        // Otherwise users of the struct would not compile either, and say so.
         _ if !definition.generics.params.is_empty() => TokenStream::new(),
         Kind::Stateful => stateful(&options, &definition),
         _ => stateless(&options, &definition),

@@ -25,7 +25,7 @@ pub(crate) struct Activity {
     definition: Ident,
 }
 
-/// What all activities of a block have in common.
+/// The common parts of all activities of a block.
 pub(crate) struct Owner<'a> {
     /// The SDK.
     pub(crate) sdk: &'a Path,

@@ -4,7 +4,7 @@
 //! code that uses its hidden parts, so the two crates have the same version.
 //!
 //! The compiler takes attributes from the root of a crate only, so all of them are in this file.
-//! Each hands its tokens to a module; what there is to say about the large ones is in `docs`.
+//! Each hands its tokens to a module; the documentation of the large ones is in `docs`.
 #![deny(missing_docs)]
 
 mod activity;
@@ -269,7 +269,7 @@ pub fn rpc_group(attribute: TokenStream, item: TokenStream) -> TokenStream {
     structs::expand(Kind::RpcGroup, attribute.into(), item.into()).into()
 }
 
-/// The RPCs of a group, written as those of an [entity](macro@entity_impl).
+/// The RPCs of a group, written as in an [entity](macro@entity_impl).
 ///
 #[doc = include_str!("../docs/rpc_group_impl.md")]
 #[proc_macro_attribute]

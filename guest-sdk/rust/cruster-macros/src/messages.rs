@@ -1,5 +1,5 @@
-//! `#[derive(Signal)]`, `#[derive(Query)]` and the like: the names of what workflows exchange
-//! with the world, and the types of answers.
+//! `#[derive(Signal)]`, `#[derive(Query)]` and the like: the names of the messages that workflows
+//! exchange with the world, and the types of answers.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -52,7 +52,7 @@ impl Kind {
 pub(crate) enum Role {
     /// The entry point of a workflow.
     Execute,
-    /// A step with effects, and what its attribute says.
+    /// A step with effects, and the contents of its attribute.
     Activity(Box<ActivityOptions>),
     /// Has `&self`, and is called by `execute` or, in a group, by activities.
     Helper,

@@ -19,7 +19,7 @@ pub(crate) struct Opt {
     pub(crate) value: Value,
 }
 
-/// What stands behind the name of an option.
+/// The part behind the name of an option.
 pub(crate) enum Value {
     /// Nothing: `hash`.
     Absent,

@@ -5,7 +5,7 @@
 //! - `__GatewayCall`, the `self` of its RPCs, which dereferences to the context with the
 //!   immediate calls.
 //! - `__GatewayCalls<__Inner>`, a layer of a client with a method for each RPC. An entity's layer
-//!   lies around those of its groups.
+//!   lies around the RPCs of its groups.
 //! - the implementation of `Entity`, which holds the definition that `module!` lists, or of
 //!   `RpcGroup`, and `client`.
 
@@ -226,7 +226,7 @@ impl Expansion<'_> {
             .groups
             .iter()
             .map(|g| quote_spanned!(g.span()=> <#g as #sdk::RpcGroup>::OPERATIONS));
-        // The entity's own RPCs outermost, then those of its groups, the first before the others.
+        // The entity's own RPCs outermost, then its groups', the first before the others.
         let layers = self.groups.iter().rev().fold(
             quote!(#sdk::RemoteEntity<'_, __C>),
             |inner, group| quote_spanned!(group.span()=> <#group as #sdk::RpcGroup>::Calls<#inner>),

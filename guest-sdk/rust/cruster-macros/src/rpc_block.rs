@@ -20,7 +20,7 @@ use crate::stateless;
 
 /// The whole block.
 pub(crate) struct Block {
-    /// The struct, the attributes of the block, and what stays on the struct.
+    /// The struct, the attributes of the block, and the attributes that stay on the struct.
     pub(crate) rest: Implementation,
     pub(crate) rpcs: Vec<Rpc>,
     /// Methods that RPCs call.

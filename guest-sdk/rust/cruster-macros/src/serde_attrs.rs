@@ -102,7 +102,7 @@ fn name(meta: &ParseNestedMeta) -> String {
 /// Calls `f` for each option in each `#[serde(…)]`.
 fn each(attrs: &[Attribute], mut f: impl FnMut(ParseNestedMeta) -> syn::Result<()>) {
     for attr in attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // serde reports what does not parse.
+        // serde reports attributes that do not parse.
         let _ = attr.parse_nested_meta(&mut f);
     }
 }

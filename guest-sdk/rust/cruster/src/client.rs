@@ -15,7 +15,7 @@ use crate::payload;
 use crate::wire::{self, PollReply, Wire};
 use crate::workflow::Workflow;
 
-/// Who can call workflows: the `self` of a workflow's `execute`; and outside of modules the
+/// A caller of workflows: the `self` of a workflow's `execute`; and outside of modules the
 /// `Cluster` of the crate `cruster-client`.
 #[diagnostic::on_unimplemented(
     message = "make durable calls in a workflow's `execute`",

@@ -238,7 +238,7 @@ impl<W> WorkflowContext<W> {
     /// Whether this run takes a change of the code, so that runs that are under way can
     /// be moved to the new module.
     ///
-    /// It is true for runs that come here for the first time: new ones, and moved ones
+    /// It is true for runs that come here for the first time: new ones, and moved runs
     /// that were not this far. It is false for runs that had passed this point before
     /// the code asked: they go on as they began. The answer for an id stays the same
     /// for the rest of the run, and an interrupt does not end the wait for it.

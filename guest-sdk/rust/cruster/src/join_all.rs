@@ -184,7 +184,8 @@ enum Part<F: Future> {
     Done(F::Output),
 }
 
-/// The futures of a list. Those before `begun` were polled, and at most `limit` of these are open.
+/// The futures of a list. Futures before `begun` were polled, and at most `limit` of these are
+/// open.
 struct All<F: Future> {
     parts: Vec<Part<F>>,
     begun: usize,

@@ -1,7 +1,7 @@
 //! Items for the expanded macros. They are not a public API.
 //!
 //! `tests/expanded.rs` is the expansion of a workflow and a group, written out.
-//! Some of what that file relies on:
+//! Some premises of that file:
 //!
 //! - `ActivityDefinition` has a field `origin`, a path that tells where the
 //!   activity is defined: `concat!(module_path!(), "::Payments::charge")`. The

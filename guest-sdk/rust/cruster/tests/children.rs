@@ -1,4 +1,4 @@
-//! Workflows that were called: what becomes of them when their caller gives up.
+//! Workflows that were called, and their fate when their caller gives up.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -99,7 +99,7 @@ impl GivingUp {
 
 cruster::module! { workflows: [Slowly, Quick, GivingUp] }
 
-/// A test that notes who has cleaned up.
+/// A test that records the workflows that have cleaned up.
 fn noting() -> (Test, Rc<RefCell<Vec<String>>>) {
     let cleaned = Rc::new(RefCell::new(vec![]));
     let notes = cleaned.clone();

@@ -1,4 +1,4 @@
-//! A workflow that waits for what never comes shows the lines of its author.
+//! A workflow that waits for ever shows the lines of its author.
 
 use cruster::prelude::*;
 use cruster::testing::Test;

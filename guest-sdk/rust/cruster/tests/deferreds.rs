@@ -25,7 +25,7 @@ fn ruling(approved: bool) -> Ruling {
     }
 }
 
-/// Waits for what all of its members say, by names that it is given.
+/// Waits for the votes of all its members, by names that it is given.
 #[workflow]
 pub struct Committee;
 

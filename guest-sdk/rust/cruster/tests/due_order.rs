@@ -1,5 +1,5 @@
-//! What becomes due is delivered in the order in which it becomes due, and what becomes due at the
-//! same time in the order in which it was issued.
+//! Due ops are delivered in the order in which they become due, and ops that become due at the
+//! same time in the order in which they were issued.
 
 use std::cell::RefCell;
 use std::rc::Rc;

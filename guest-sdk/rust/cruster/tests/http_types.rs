@@ -7,7 +7,7 @@ use cruster::prelude::*;
 use cruster::testing::Test;
 use cruster::{HttpResponse, HttpTimeout};
 
-/// A library that knows nothing of Cruster: it is handed what makes its calls.
+/// A library that knows nothing of Cruster: it is handed a function that makes its calls.
 mod library {
     use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 

@@ -1,4 +1,4 @@
-//! What workflows publish, the runs that they continue as, and schedules.
+//! Published values of workflows, the runs that they continue as, and schedules.
 
 use cruster::prelude::*;
 use cruster::testing::Test;

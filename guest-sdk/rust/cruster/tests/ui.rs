@@ -67,12 +67,12 @@ fn cases_in(folder: &str) -> Vec<PathBuf> {
     cases
 }
 
-/// What all cases are compiled with.
+/// The flags that all cases are compiled with.
 struct Work {
     /// The folder of libraries that Cargo has built.
     libraries: PathBuf,
     cruster: PathBuf,
-    /// What derived code names.
+    /// The crates that derived code names.
     serde: PathBuf,
     root: PathBuf,
     overwrite: bool,

@@ -1,3 +1,3 @@
-// Package wasmtest assembles Wasm modules by hand, for tests of what compilers would not produce. It imports abi and
-// nothing else of Cruster.
+// Package wasmtest assembles Wasm modules by hand, for tests of code that compilers would not produce. It imports abi
+// and nothing else of Cruster.
 package wasmtest

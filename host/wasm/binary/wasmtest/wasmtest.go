@@ -34,7 +34,7 @@ type Module struct {
 	Resume        []byte
 	Extra         []byte // code of a fifth function of type (i32) → i32, with index Self
 	Pages         uint32
-	Data          []byte // what memory holds from address 0 on
+	Data          []byte // the memory from address 0 on
 	DataSection   []byte // a data section, instead of Data
 	DataCount     []byte // a data count section
 	Elements      []byte // an element section

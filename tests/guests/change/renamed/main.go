@@ -1,4 +1,4 @@
-// Command renamed is a version of what package change has, by itself: its charge is called take.
+// Command renamed is a version of package change's workflow, by itself: its charge is called take.
 package main
 
 import cruster "github.com/cruster/cruster/guest-sdk/go"

@@ -1,5 +1,5 @@
-//! The guest of the benchmark. Its steps do next to nothing, so that what is
-//! measured is the host. The guest in Go does the same.
+//! The guest of the benchmark. Its steps do next to nothing, so that the host is
+//! measured. The guest in Go does the same.
 
 mod kernel;
 
@@ -16,10 +16,10 @@ pub struct Request {
     pub due: i64,
 }
 
-/// What [`Waiter`] waits for.
+/// The promise that [`Waiter`] waits for.
 pub const SETTLED: Deferred<i64> = Deferred::new("settled");
 
-/// What [`Waiter`] waits for as well.
+/// The signal that [`Waiter`] waits for as well.
 #[derive(Serialize, Deserialize, Schema, Signal)]
 #[serde(transparent)]
 pub struct Signalled(i64);
@@ -53,8 +53,8 @@ pub struct MoveRequest {
     pub to: String,
 }
 
-/// Moves one from a counter to another while it holds both, and returns what the second is
-/// then.
+/// Moves one from a counter to another while it holds both, and returns the new value of
+/// the second.
 #[workflow]
 pub struct Move;
 

@@ -84,7 +84,7 @@ pub struct Execution {
     /// The id of the execution whose op started this one; empty if a client did.
     #[prost(string, tag = "13")]
     pub parent_id: ::prost::alloc::string::String,
-    /// What tells this run from others that had, or will have, the same name, in
+    /// Tells this run from others that had, or will have, the same name, in
     /// hex.
     #[prost(string, tag = "14")]
     pub run_id: ::prost::alloc::string::String,
@@ -198,7 +198,7 @@ pub struct MoveResult {
     /// not fit the history of the execution.
     #[prost(message, optional, tag = "3")]
     pub error: ::core::option::Option<Error>,
-    /// What does not fit, if that is why.
+    /// The part that does not fit, if that is why.
     #[prost(message, optional, tag = "4")]
     pub diff: ::core::option::Option<Diff>,
 }
@@ -1004,8 +1004,8 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "Send"));
             self.inner.unary(req, path, codec).await
         }
-        /// State reads the state of an entity: what all operations that were answered
-        /// before have left.
+        /// State reads the state of an entity: the effect of all operations that were answered
+        /// before.
         pub async fn state(
             &mut self,
             request: impl tonic::IntoRequest<super::StateRequest>,
@@ -1079,7 +1079,7 @@ pub mod entity_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// ListLocks pages through the entities that executions have locked, and tells
-        /// who waits for them.
+        /// the executions that wait for them.
         pub async fn list_locks(
             &mut self,
             request: impl tonic::IntoRequest<super::ListLocksRequest>,
@@ -1232,7 +1232,7 @@ pub struct PushMetadata {
     pub allow_http: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Check the open executions of the deployment first, and refuse the module
     /// with CR-2031 if it does not fit one of them. The push itself changes no
-    /// execution: what starts or goes on meanwhile is not checked.
+    /// execution: executions that start or go on meanwhile are not checked.
     #[prost(bool, tag = "5")]
     pub check: bool,
     /// After the push, move the open executions of the deployment that fit to the
@@ -1253,8 +1253,8 @@ pub struct PushMetadata {
     pub replace_http: bool,
     /// Take away settings also if the deployment has open executions, which may use
     /// them, and deploy code that does not fit the states of entities that there are, or
-    /// what open executions may send them. Without it such a push is refused with CR-1013,
-    /// or CR-1014.
+    /// the messages that open executions may send them. Without it such a push is refused with
+    /// CR-1013, or CR-1014.
     #[prost(bool, tag = "11")]
     pub take_away: bool,
 }
@@ -1348,7 +1348,7 @@ pub struct CheckResponse {
     /// Why not, in one line.
     #[prost(string, tag = "5")]
     pub reason: ::prost::alloc::string::String,
-    /// What differs, if the journal and the code do.
+    /// The difference between the journal and the code, if any.
     #[prost(message, optional, tag = "6")]
     pub diff: ::core::option::Option<Diff>,
 }
@@ -1527,7 +1527,7 @@ pub struct DeferredInfo {
     /// Its name; of a dynamic one, how names begin.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The type of what resolves it.
+    /// The type of its result.
     #[prost(message, optional, tag = "2")]
     pub value: ::core::option::Option<Schema>,
     /// Its names are made while the workflow runs.
@@ -1809,7 +1809,7 @@ pub mod module_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ModuleService", "List"));
             self.inner.unary(req, path, codec).await
         }
-        /// Describe returns what one deployment contains.
+        /// Describe returns the contents of one deployment.
         pub async fn describe(
             &mut self,
             request: impl tonic::IntoRequest<super::DescribeModuleRequest>,
@@ -3057,7 +3057,7 @@ pub struct LogLine {
     /// The level: -4 is debug, 0 info, 4 a warning, 8 an error.
     #[prost(int32, tag = "2")]
     pub level: i32,
-    /// What.
+    /// The event.
     #[prost(string, tag = "3")]
     pub message: ::prost::alloc::string::String,
     /// The activity that logged it; empty if the workflow did.
@@ -3821,9 +3821,9 @@ pub mod workflow_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Follow tells what happens to an execution, as it happens, and ends with the execution:
-        /// the entries of its journal once they are durable; what its workflow and its activities
-        /// log while it is followed; and the execution itself, first, whenever it is paused, goes
-        /// on or continues as a new run, and last. Lines that were logged before are not told:
+        /// the entries of its journal once they are durable; the lines that its workflow and its
+        /// activities log while it is followed; and the execution itself, first, whenever it is paused,
+        /// goes on or continues as a new run, and last. Lines that were logged before are not told:
         /// they are in the log of the host.
         pub async fn follow(
             &mut self,
@@ -3849,7 +3849,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Follow"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Query asks a running execution a question, and answers with what its workflow says at
+        /// Query asks a running execution a question, and answers with the workflow's reply at
         /// this moment, also while it sleeps. Nothing is written, and nothing is changed.
         pub async fn query(
             &mut self,

@@ -18,7 +18,7 @@ use crate::op::{Op, RawOp};
 use crate::payload;
 use crate::wire::{EntityMessage, Wire};
 
-/// Who can call entities: the `self` of a workflow's `execute`; the [`EntityContext`] of an
+/// A caller of entities: the `self` of a workflow's `execute`; the [`EntityContext`] of an
 /// operation, which can only send; and outside of modules the `Cluster` of the crate
 /// `cruster-client`.
 #[diagnostic::on_unimplemented(

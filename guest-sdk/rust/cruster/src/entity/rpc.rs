@@ -80,7 +80,7 @@ pub trait RpcGroup: Default + 'static {
 
 /// The client of an entity, or a layer of it.
 pub trait ReachesEntity {
-    /// Who calls.
+    /// The caller.
     type Caller: CallsEntities;
     /// Prepares a call.
     fn reach<In: Serialize + ?Sized, Out: DeserializeOwned>(

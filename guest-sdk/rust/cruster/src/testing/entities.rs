@@ -298,7 +298,7 @@ impl<T: DeserializeOwned> DirectCall<T> {
             .accept_call(&world.config.deployment, &message)
             .map_err(Error::from_fault)?;
         if let Some(holder) = world.holder(&target.name) {
-            // There is no one here who could wait.
+            // No caller could wait here.
             let (name, execution) = (&target.name, &holder.execution);
             let message = format!("{name} is locked by {execution}: a host has the call wait");
             return Err(Error::with_code(&codes::IN_SECTION, message));

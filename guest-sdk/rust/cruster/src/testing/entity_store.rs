@@ -57,7 +57,7 @@ impl Work {
     }
 }
 
-/// Who has locked an entity: an execution, with the number of its op.
+/// The holder of an entity's lock: an execution, with the number of its op.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) execution: String,

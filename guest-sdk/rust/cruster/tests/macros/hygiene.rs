@@ -38,7 +38,7 @@ pub mod shadowed {
 
     #[sdk::activity_group_impl(crate = super::sdk)]
     impl Group {
-        /// Its names are those of generated code elsewhere.
+        /// Its names occur in generated code elsewhere.
         #[activity(key = |key, input, cx| format!("{key}{input}{cx}"))]
         async fn step(&self, key: u32, input: u32, cx: u32) -> Result<u32, Error> {
             Result::Ok(key + input + cx)

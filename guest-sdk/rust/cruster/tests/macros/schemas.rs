@@ -1,4 +1,4 @@
-//! `#[derive(Schema)]` describes what serde writes.
+//! `#[derive(Schema)]` describes the output of serde.
 
 use std::collections::{BTreeMap, HashMap};
 

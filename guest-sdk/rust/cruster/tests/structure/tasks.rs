@@ -103,7 +103,7 @@ impl Tasks {
         Ok(trace.take())
     }
 
-    /// The tasks of a set that is dropped are cancelled, with those of their own sets.
+    /// The tasks of a set that is dropped are cancelled, with the tasks of their own sets.
     async fn dropped_set(&self) -> Result<Vec<String>, Error> {
         let trace = Trace::default();
         let mut tasks = JoinSet::new(self);

@@ -31,7 +31,7 @@ impl Waits {
         for i in 0..6 {
             let (this, trace, slots) = (self.clone(), trace.clone(), slots.clone());
             tasks.spawn(async move {
-                // The third asks for both, and those behind it wait for it.
+                // The third asks for both, and the waiters behind it wait for it.
                 let _permit = slots.acquire_many(if i == 2 { 2 } else { 1 }).await?;
                 let _inside = trace.enter();
                 this.sleep(seconds(60)).await?;
@@ -57,7 +57,8 @@ impl Waits {
         Ok(trace.take())
     }
 
-    /// The first in line wants more than there is; when it gives up, those behind it are served.
+    /// The first in line wants more than there is; when it gives up, the waiters behind it are
+    /// served.
     async fn permits(&self) -> Result<Vec<String>, Error> {
         let (trace, slots) = (Trace::default(), Semaphore::new(self, 2));
         let one = slots.acquire().await?;

@@ -1,5 +1,5 @@
-// A guest that computes: it hashes, sorts, and writes and reads JSON. The length of the input of a turn says what.
-// tests/guests/compute/rust is the same in Rust.
+// A guest that computes: it hashes, sorts, and writes and reads JSON. The length of the input of a turn selects the
+// work. tests/guests/compute/rust is the same in Rust.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// A guest that computes with floating-point numbers. The length of the input of a turn says what: see the cases of
-// crusterResume.
+// A guest that computes with floating-point numbers. The length of the input of a turn selects the work: see the cases
+// of crusterResume.
 package main
 
 import "math"

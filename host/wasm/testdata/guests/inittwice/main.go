@@ -1,4 +1,4 @@
-// A guest whose SDK refuses what it declares.
+// A guest whose SDK refuses its declarations.
 package main
 
 func init() { panic(`cruster: workflow "w" is registered twice`) }

@@ -44,7 +44,7 @@ func tight() int32 {
 	// end "tight"
 }
 
-// middle has loops before and behind the one that does not end.
+// middle has loops before and behind the endless one.
 //
 //go:noinline
 func middle(n int32) int32 {
@@ -180,7 +180,7 @@ func collatz(n int32) int32 {
 	return n
 }
 
-// library calls what others wrote, some of it inlined.
+// library calls code of others, some of it inlined.
 //
 //go:noinline
 func library(n int32) int32 {

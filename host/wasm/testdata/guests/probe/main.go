@@ -1,4 +1,4 @@
-// The probe does what its input tells it, by the raw ABI: the first word is the name of a behaviour, the rest is its
+// The probe follows its input, by the raw ABI: the first word is the name of a behaviour, the rest is its
 // argument. It does without fmt, so that it stays small: the tests compile it under the race detector.
 package main
 
@@ -35,7 +35,7 @@ func http(ptr unsafe.Pointer, size uint32) int32
 //go:wasmimport wasi_snapshot_preview1 random_get
 func randomGet(ptr unsafe.Pointer, size uint32) uint32
 
-// inits counts what package initialisation saw.
+// inits is filled by package initialisation.
 var inits = map[string]int{"a": 1, "b": 2, "c": 3}
 
 func main() {}
@@ -209,7 +209,7 @@ var behaviours = map[string]func(arg string) int32{
 		put([]byte(b.String()))
 		return 0
 	},
-	// sources shows what each source of chance yields first, one a line.
+	// sources shows the first value of each source of chance, one a line.
 	"sources": func(string) int32 {
 		m, order := map[int]bool{}, ""
 		for i := range 100 {

@@ -14,7 +14,7 @@ use cruster::testing::{Rows, Test};
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What each period cost, as the table has it.
+/// The cost of each period, as the table has it.
 type Charges = Rc<RefCell<Vec<i64>>>;
 
 /// A test with a table of charges, in which the periods of one customer come in their order.

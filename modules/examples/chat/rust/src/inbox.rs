@@ -2,7 +2,7 @@
 
 use cruster::prelude::*;
 
-use crate::room::Message;
+use crate::message::Message;
 
 /// How many messages an inbox keeps; older ones go.
 pub const MAX_UNREAD: usize = 100;

@@ -3,19 +3,10 @@
 use cruster::prelude::*;
 
 use crate::inbox::Inbox;
+use crate::message::Message;
 
 /// How many messages a room remembers: a state is saved whole.
 pub const MAX_HISTORY: usize = 100;
-
-/// One message in a room.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Schema)]
-pub struct Message {
-    /// Counts the messages of the room, from 1.
-    pub number: i64,
-    pub room: String,
-    pub from: String,
-    pub text: String,
-}
 
 /// A room, whose name is its id.
 #[stateful_entity(concurrency = 8)]

@@ -117,7 +117,7 @@ impl ProcessOrder {
             ..
         } = request.clone();
         // From here on an interrupt waits for the step under way: only then is it certain
-        // what there is to undo.
+        // which steps to undo.
         let reserve = self.reserve(Order {
             order_id,
             email,

@@ -23,7 +23,7 @@ struct Accounts {
 }
 
 impl Service {
-    /// Answers a call; `status` says what, by the path and the number of the call.
+    /// Answers a call with a `status`, by the path and the number of the call.
     fn answer(
         &self,
         request: &HttpRequest,

@@ -34,7 +34,7 @@ fn milliseconds(n: i64, otherwise: Duration) -> Duration {
     }
 }
 
-/// What one of them says; the value of the deferred `vote-NAME`.
+/// The vote of one of them; the value of the deferred `vote-NAME`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Schema)]
 pub struct Vote {
     pub agrees: bool,
@@ -147,7 +147,7 @@ impl Decide {
         let decided = self.until(move || votes.borrow().decision().is_some());
         match self.timeout(deadline, decided).await {
             Err(e) if !e.is_timeout() => return Err(e),
-            _ => drop(asked), // those who still wait or remind are given up
+            _ => drop(asked), // waits and reminders under way are given up
         }
         let decision = tally.borrow().decision().unwrap_or(Decision::Expired);
         self.announce(request.proposal, decision).await?;

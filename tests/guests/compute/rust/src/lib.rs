@@ -1,5 +1,5 @@
 //! A guest that computes: it hashes, sorts, and writes and reads JSON. The length of the
-//! input of a turn says what. `host/wasm/testdata/guests/compute` is the same in Go.
+//! input of a turn selects the work. `host/wasm/testdata/guests/compute` is the same in Go.
 
 use std::hint::black_box;
 

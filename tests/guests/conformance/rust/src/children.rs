@@ -90,7 +90,7 @@ impl CallMany {
     }
 }
 
-/// Shows what keys do: children with the same key are one.
+/// Shows the effect of keys: children with the same key are one.
 #[workflow]
 pub struct CallKeys;
 
@@ -166,7 +166,7 @@ impl CallItself {
     }
 }
 
-/// Calls what cannot be called.
+/// Calls workflows that cannot be called.
 #[workflow]
 pub struct CallWrong;
 

@@ -12,7 +12,7 @@ use crate::published::{Stage, stage};
 use crate::signals::Word;
 use crate::updates::{Add, Finish};
 
-/// Says how many runs are left, and what those before have seen.
+/// Says how many runs are left, and the observations of earlier ones.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct ContinuesRequest {
     left: i64,

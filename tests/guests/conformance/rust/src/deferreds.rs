@@ -15,7 +15,7 @@ const ANYTHING: Deferred<Value> = Deferred::new("answer");
 const DECISION: Deferred<Decision> = Deferred::new("decision");
 const APPROVALS: DynamicDeferred<Decision> = DynamicDeferred::new("approve-");
 
-/// What some promises are resolved with.
+/// The value of some promises.
 #[derive(Default, Serialize, Deserialize, Schema)]
 pub struct Decision {
     approved: bool,

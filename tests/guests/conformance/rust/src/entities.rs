@@ -164,7 +164,7 @@ impl TallyLife {
     }
 }
 
-/// Sends, and sees with its next call what all messages did.
+/// Sends, and sees with its next call the effect of all messages.
 #[workflow]
 pub struct TallySends;
 

@@ -99,7 +99,7 @@ impl Declines {
     }
 }
 
-/// Says what fails, and how the workflow passes that on.
+/// Names the failing call, and how the workflow passes that on.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct RethrowRequest {
     from: String,
@@ -108,7 +108,7 @@ pub struct RethrowRequest {
     words: String,
 }
 
-/// Fails with what something that it waits for failed with.
+/// Fails with the error of something that it waits for.
 #[workflow]
 pub struct Rethrow;
 

@@ -1,4 +1,4 @@
-//! What can be done with futures, which Go does not have.
+//! Uses of futures, which Go does not have.
 
 use std::future::ready;
 
@@ -9,8 +9,8 @@ use crate::deferreds::GATE;
 use crate::parallel::{NEVER, Numbers};
 use crate::steps::Blocking;
 
-/// Does something with futures of durable calls, and waits at the gate if the test is to see what
-/// is still waited for.
+/// Does something with futures of durable calls, and waits at the gate if the test is to see the
+/// ops that are still waited for.
 #[workflow]
 pub struct Futures;
 

@@ -55,7 +55,7 @@ fn tended(caller: &str, name: &str) -> TendedRequest {
     }
 }
 
-/// Gives up three children, each in its own way, and sees what becomes of them.
+/// Gives up three children, each in its own way, and sees their fate.
 #[workflow]
 pub struct GiveUp;
 

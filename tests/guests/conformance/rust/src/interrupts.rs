@@ -87,7 +87,7 @@ impl InterruptedEarly {
     }
 }
 
-/// Waits in the way that is asked for, and passes on what ended the wait in words of its own.
+/// Waits in the way that is asked for, and passes on the cause of its end in words of its own.
 #[workflow]
 pub struct InterruptedWait;
 

@@ -2,8 +2,8 @@
 //! which it can be misused: the twin of the Go package in the folder above, file by file. The tests
 //! of tests/conformance run both on every store, and compare results and journals byte for byte.
 //!
-//! Names, requests, results and the order of durable calls are therefore those of the Go package,
-//! also where Rust would say it another way.
+//! Names, requests, results and the order of durable calls are therefore the same as in the Go
+//! package, also where Rust would say it another way.
 
 pub mod bare;
 mod children;
@@ -83,7 +83,7 @@ pub struct Seen {
     pub value: Option<Value>,
 }
 
-/// Turns a result into what tests compare: the message of an error only if it is the application's
+/// Turns a result into a comparable form: the message of an error only if it is the application's
 /// own, as the words of hosts may change.
 fn seen(result: Result<impl Into<Value>>) -> Seen {
     match result {

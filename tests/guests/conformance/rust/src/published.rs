@@ -77,7 +77,7 @@ impl PublishesAndFails {
     }
 }
 
-/// Is told what cannot be published, and publishes none of it; or it fails with the first of
+/// Gets values that cannot be published, and publishes none of them; or it fails with the first of
 /// that.
 #[workflow]
 pub struct PublishesWrong;

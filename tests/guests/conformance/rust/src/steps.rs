@@ -8,7 +8,7 @@ use cruster::prelude::*;
 
 use crate::{HOUR, MILLISECOND, Seen, seen};
 
-/// Takes n steps, one after the other, and returns what each yielded.
+/// Takes n steps, one after the other, and returns their results.
 #[workflow]
 pub struct Sequence;
 

@@ -138,7 +138,7 @@ impl Slots {
             let (this, inside) = (self.clone(), inside.clone());
             let (slots, done) = (slots.clone(), done.clone());
             tasks.spawn(async move {
-                // The third wants both, and those behind it wait for it.
+                // The third wants both, and the waiters behind it wait for it.
                 let _slots = slots.acquire_many(if i == 2 { 2 } else { 1 }).await?;
                 let _inside = inside.enter();
                 this.sleep(MILLISECOND).await?;

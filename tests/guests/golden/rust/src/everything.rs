@@ -39,7 +39,7 @@ impl Callee {
     }
 }
 
-/// What the workflow is asked to do.
+/// The request to the workflow.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct Request {
     /// Made to imports that refuse them, or whose ops are given up.
@@ -78,7 +78,7 @@ impl Everything {
         Ok(saw.0)
     }
 
-    /// What the workflow sees of itself and of the machine.
+    /// The workflow's view of itself and of the machine.
     fn machine(&self, saw: &mut Seen) {
         saw.add("execution", self.execution_id());
         saw.add("namespace", self.namespace());

@@ -20,7 +20,7 @@ pub struct Saw {
     what: String,
 }
 
-/// Collects what a workflow sees.
+/// Collects the observations of a workflow.
 #[derive(Default)]
 struct Seen(Vec<Saw>);
 

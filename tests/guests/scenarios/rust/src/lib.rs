@@ -3,7 +3,7 @@
 
 use cruster::prelude::*;
 
-/// What all these entities have in common.
+/// The common operation of all these entities.
 #[rpc_group]
 pub struct Health;
 
@@ -54,7 +54,7 @@ pub struct Pair {
     pub value: String,
 }
 
-/// What there is under a key.
+/// The value under a key, if any.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Schema)]
 pub struct Found {
     pub found: bool,

@@ -111,7 +111,7 @@ export interface Execution {
   /** The id of the execution whose op started this one; empty if a client did. */
   parentId: string;
   /**
-   * What tells this run from others that had, or will have, the same name, in
+   * Tells this run from others that had, or will have, the same name, in
    * hex.
    */
   runId: string;
@@ -213,7 +213,7 @@ export interface MoveResult {
   error:
     | Error
     | undefined;
-  /** What does not fit, if that is why. */
+  /** The part that does not fit, if that is why. */
   diff: Diff | undefined;
 }
 

@@ -2829,8 +2829,8 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): SendResponse => SendResponse.decode(value),
   },
   /**
-   * State reads the state of an entity: what all operations that were answered
-   * before have left.
+   * State reads the state of an entity: the effect of all operations that were answered
+   * before.
    */
   state: {
     path: "/cruster.v1.EntityService/State" as const,
@@ -2867,7 +2867,7 @@ export const EntityServiceService = {
   },
   /**
    * ListLocks pages through the entities that executions have locked, and tells
-   * who waits for them.
+   * the executions that wait for them.
    */
   listLocks: {
     path: "/cruster.v1.EntityService/ListLocks" as const,
@@ -2957,8 +2957,8 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    */
   send: handleUnaryCall<SendRequest, SendResponse>;
   /**
-   * State reads the state of an entity: what all operations that were answered
-   * before have left.
+   * State reads the state of an entity: the effect of all operations that were answered
+   * before.
    */
   state: handleUnaryCall<StateRequest, StateResponse>;
   /** List pages through the entities that have a state, by type and id. */
@@ -2970,7 +2970,7 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
   destroy: handleUnaryCall<DestroyRequest, DestroyResponse>;
   /**
    * ListLocks pages through the entities that executions have locked, and tells
-   * who waits for them.
+   * the executions that wait for them.
    */
   listLocks: handleUnaryCall<ListLocksRequest, ListLocksResponse>;
   /**
@@ -3044,8 +3044,8 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: SendResponse) => void,
   ): ClientUnaryCall;
   /**
-   * State reads the state of an entity: what all operations that were answered
-   * before have left.
+   * State reads the state of an entity: the effect of all operations that were answered
+   * before.
    */
   state(
     request: StateRequest,
@@ -3099,7 +3099,7 @@ export interface EntityServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * ListLocks pages through the entities that executions have locked, and tells
-   * who waits for them.
+   * the executions that wait for them.
    */
   listLocks(
     request: ListLocksRequest,

@@ -46,7 +46,7 @@ export interface PushMetadata {
   /**
    * Check the open executions of the deployment first, and refuse the module
    * with CR-2031 if it does not fit one of them. The push itself changes no
-   * execution: what starts or goes on meanwhile is not checked.
+   * execution: executions that start or go on meanwhile are not checked.
    */
   check: boolean;
   /**
@@ -65,8 +65,8 @@ export interface PushMetadata {
   /**
    * Take away settings also if the deployment has open executions, which may use
    * them, and deploy code that does not fit the states of entities that there are, or
-   * what open executions may send them. Without it such a push is refused with CR-1013,
-   * or CR-1014.
+   * the messages that open executions may send them. Without it such a push is refused with
+   * CR-1013, or CR-1014.
    */
   takeAway: boolean;
 }
@@ -142,7 +142,7 @@ export interface CheckResponse {
   fits: boolean;
   /** Why not, in one line. */
   reason: string;
-  /** What differs, if the journal and the code do. */
+  /** The difference between the journal and the code, if any. */
   diff: Diff | undefined;
 }
 
@@ -294,7 +294,7 @@ export interface SignalInfo {
 export interface DeferredInfo {
   /** Its name; of a dynamic one, how names begin. */
   name: string;
-  /** The type of what resolves it. */
+  /** The type of its result. */
   value:
     | Schema
     | undefined;
@@ -2815,7 +2815,7 @@ export const ModuleServiceService = {
     responseSerialize: (value: ListModulesResponse): Buffer => Buffer.from(ListModulesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListModulesResponse => ListModulesResponse.decode(value),
   },
-  /** Describe returns what one deployment contains. */
+  /** Describe returns the contents of one deployment. */
   describe: {
     path: "/cruster.v1.ModuleService/Describe" as const,
     requestStream: false as const,
@@ -2851,7 +2851,7 @@ export interface ModuleServiceServer extends UntypedServiceImplementation {
   check: handleBidiStreamingCall<CheckRequest, CheckResponse>;
   /** List returns the deployments of a namespace, by name. */
   list: handleUnaryCall<ListModulesRequest, ListModulesResponse>;
-  /** Describe returns what one deployment contains. */
+  /** Describe returns the contents of one deployment. */
   describe: handleUnaryCall<DescribeModuleRequest, DescribeModuleResponse>;
 }
 
@@ -2919,7 +2919,7 @@ export interface ModuleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListModulesResponse) => void,
   ): ClientUnaryCall;
-  /** Describe returns what one deployment contains. */
+  /** Describe returns the contents of one deployment. */
   describe(
     request: DescribeModuleRequest,
     callback: (error: ServiceError | null, response: DescribeModuleResponse) => void,

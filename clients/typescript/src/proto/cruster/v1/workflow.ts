@@ -433,7 +433,7 @@ export interface LogLine {
     | undefined;
   /** The level: -4 is debug, 0 info, 4 a warning, 8 an error. */
   level: number;
-  /** What. */
+  /** The event. */
   message: string;
   /** The activity that logged it; empty if the workflow did. */
   activity: string;
@@ -5685,9 +5685,9 @@ export const WorkflowServiceService = {
   },
   /**
    * Follow tells what happens to an execution, as it happens, and ends with the execution:
-   * the entries of its journal once they are durable; what its workflow and its activities
-   * log while it is followed; and the execution itself, first, whenever it is paused, goes
-   * on or continues as a new run, and last. Lines that were logged before are not told:
+   * the entries of its journal once they are durable; the lines that its workflow and its
+   * activities log while it is followed; and the execution itself, first, whenever it is paused,
+   * goes on or continues as a new run, and last. Lines that were logged before are not told:
    * they are in the log of the host.
    */
   follow: {
@@ -5700,7 +5700,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): FollowResponse => FollowResponse.decode(value),
   },
   /**
-   * Query asks a running execution a question, and answers with what its workflow says at
+   * Query asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
   query: {
@@ -5876,14 +5876,14 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
   signalWithStart: handleUnaryCall<SignalWithStartRequest, SignalWithStartResponse>;
   /**
    * Follow tells what happens to an execution, as it happens, and ends with the execution:
-   * the entries of its journal once they are durable; what its workflow and its activities
-   * log while it is followed; and the execution itself, first, whenever it is paused, goes
-   * on or continues as a new run, and last. Lines that were logged before are not told:
+   * the entries of its journal once they are durable; the lines that its workflow and its
+   * activities log while it is followed; and the execution itself, first, whenever it is paused,
+   * goes on or continues as a new run, and last. Lines that were logged before are not told:
    * they are in the log of the host.
    */
   follow: handleServerStreamingCall<FollowRequest, FollowResponse>;
   /**
-   * Query asks a running execution a question, and answers with what its workflow says at
+   * Query asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
   query: handleUnaryCall<QueryRequest, QueryResponse>;
@@ -6088,9 +6088,9 @@ export interface WorkflowServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Follow tells what happens to an execution, as it happens, and ends with the execution:
-   * the entries of its journal once they are durable; what its workflow and its activities
-   * log while it is followed; and the execution itself, first, whenever it is paused, goes
-   * on or continues as a new run, and last. Lines that were logged before are not told:
+   * the entries of its journal once they are durable; the lines that its workflow and its
+   * activities log while it is followed; and the execution itself, first, whenever it is paused,
+   * goes on or continues as a new run, and last. Lines that were logged before are not told:
    * they are in the log of the host.
    */
   follow(request: FollowRequest, options?: Partial<CallOptions>): ClientReadableStream<FollowResponse>;
@@ -6100,7 +6100,7 @@ export interface WorkflowServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<FollowResponse>;
   /**
-   * Query asks a running execution a question, and answers with what its workflow says at
+   * Query asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
   query(

@@ -1,4 +1,4 @@
-//! The deferreds of an execution, and who settles them.
+//! The deferreds of an execution, and their settlement.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -85,7 +85,7 @@ pub(crate) struct Run {
     stop: RefCell<Option<String>>,
     /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
-    /// Who waits for it, if it was called.
+    /// The caller that waits for it, if it was called.
     pub(crate) caller: RefCell<Option<Caller>>,
     /// Its caller has asked it to stop.
     given_up: Cell<bool>,

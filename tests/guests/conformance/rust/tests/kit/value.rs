@@ -1,5 +1,5 @@
 //! Values as the table writes them: JSON, with an object of one key that begins with a dollar sign
-//! for what JSON lacks. `table/value.go` is the specification.
+//! for values that JSON lacks. `table/value.go` is the specification.
 
 use cruster::{Bytes, Timestamp, Value};
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-package entity
+package request
 
 import (
 	"bytes"
@@ -21,9 +21,9 @@ import (
 //
 // If the workflow leaves memory before it has all of them, it asks again, for all, when it is told that it has the next
 // one.
-func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience call.Patience, refs ...target.Ref) error {
+func (x *Caller) Lock(ctx context.Context, step journal.Caller, patience call.Patience, refs ...target.Ref) error {
 	for _, ref := range refs {
-		t, err := x.targets.Find(ctx, ref)
+		t, err := x.Checks.Targets.Find(ctx, ref)
 		if err == nil {
 			err = lockable(t)
 		}
@@ -61,11 +61,11 @@ func inLockOrder(refs []target.Ref) ([]target.Ref, error) {
 // lockOne holds an entity for a step of a workflow, until the section of the step has ended: the
 // entity performs the requests of the workflow's run and nothing else. It returns once that is so.
 // The same step may ask again.
-func (x *Entities) lockOne(ctx context.Context, ref target.Ref, step journal.Caller, patience call.Patience) error {
+func (x *Caller) lockOne(ctx context.Context, ref target.Ref, step journal.Caller, patience call.Patience) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
-	t, err := x.targets.Find(ctx, ref)
+	t, err := x.Checks.Targets.Find(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (x *Entities) lockOne(ctx context.Context, ref target.Ref, step journal.Cal
 	}
 	c := call.To(t, &abi.OperationInfo{Name: "lock"})
 	c.Kind, c.From, c.Patience = call.Lock, step, patience
-	if _, err = x.ask(ctx, c); errors.Is(err, ErrLeft) {
+	if _, err = x.Ask(ctx, c); errors.Is(err, call.ErrLeft) {
 		_, err = x.leaveBehind(ctx, c.Again())
 	}
 	return err

@@ -1,4 +1,4 @@
-package entity
+package request
 
 import (
 	"context"
@@ -33,34 +33,31 @@ import (
 //
 // The naive way, to send each request through the inbox, costs each call another commit.
 
-// ErrLeft says that the workflow need not wait in memory any more: the answer will be in its inbox.
-var ErrLeft = errors.New("entity: the answer will be in the inbox of the workflow")
-
 // leaveBehind puts the request of a workflow that leaves into the inbox of its entity. It is not at work, and not in
 // memory.
-func (x *Entities) leaveBehind(ctx context.Context, c *call.Call) (abi.Outcome, error) {
-	res, err := x.receive(ctx, c)
+func (x *Caller) leaveBehind(ctx context.Context, c *call.Call) (abi.Outcome, error) {
+	res, err := x.Sender.put(ctx, c)
 	switch {
 	case err != nil:
 		return abi.Outcome{}, err
 	case res.Existed:
 		return x.leftBefore(ctx, c)
 	}
-	x.actors.Post(c.Ref.ID(), mail{res.Position})
-	return abi.Outcome{}, ErrLeft
+	x.Actors.Mail(c.Ref.ID(), res.Position)
+	return abi.Outcome{}, call.ErrLeft
 }
 
 // leftBefore is for a request whose message was in the inbox already, or has been performed. A message without an
 // address is of a version before this one: its sender waits in memory.
-func (x *Entities) leftBefore(ctx context.Context, c *call.Call) (abi.Outcome, error) {
+func (x *Caller) leftBefore(ctx context.Context, c *call.Call) (abi.Outcome, error) {
 	if c.Kind == call.Lock {
-		return abi.Outcome{}, ErrLeft
+		return abi.Outcome{}, call.ErrLeft
 	}
 	c.Joins = true
 	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
 		return outcome, err
 	}
-	found, err := x.findMessage(ctx, c)
+	found, err := x.Rows.message(ctx, c)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
@@ -69,7 +66,7 @@ func (x *Entities) leftBefore(ctx context.Context, c *call.Call) (abi.Outcome, e
 		return abi.Outcome{}, answered
 	}
 	position := found.Position
-	m, err := x.Store.Message(ctx, journal.Receiver{ID: c.Ref.ID()}, position)
+	m, err := x.Rows.Store.Message(ctx, journal.Receiver{ID: c.Ref.ID()}, position)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		return abi.Outcome{}, answered
@@ -77,11 +74,11 @@ func (x *Entities) leftBefore(ctx context.Context, c *call.Call) (abi.Outcome, e
 		return abi.Outcome{}, journal.Coded("call "+c.Ref.String(), err)
 	}
 	if p, damaged := abi.DecodeAs[call.Parcel](m.Value); damaged == nil && p.ReplyTo != nil {
-		return abi.Outcome{}, ErrLeft
+		return abi.Outcome{}, call.ErrLeft
 	}
 	c.Patience, c.Position = call.Patience{}, position
-	if err := x.admit(c); err != nil {
+	if err := c.Admit(x.Queued); err != nil {
 		return abi.Outcome{}, err
 	}
-	return x.awaitJoined(ctx, c)
+	return x.AwaitJoined(ctx, c)
 }

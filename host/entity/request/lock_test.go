@@ -1,4 +1,4 @@
-package entity
+package request
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package entity
+package mailbox
 
 import "github.com/cruster/cruster/journal"
 
@@ -9,7 +9,7 @@ const maxRecent = 256
 // make the commit of its batch fail.
 type recent struct {
 	known map[journal.Origin]struct{}
-	order []journal.Origin // a ring, once it is full
+	ring  []journal.Origin // once it is full
 	next  int
 }
 
@@ -25,11 +25,11 @@ func (r *recent) add(origin journal.Origin) {
 	if r.known == nil {
 		r.known = map[journal.Origin]struct{}{}
 	}
-	if len(r.order) < maxRecent {
-		r.order = append(r.order, origin)
+	if len(r.ring) < maxRecent {
+		r.ring = append(r.ring, origin)
 	} else {
-		delete(r.known, r.order[r.next])
-		r.order[r.next] = origin
+		delete(r.known, r.ring[r.next])
+		r.ring[r.next] = origin
 		r.next = (r.next + 1) % maxRecent
 	}
 	r.known[origin] = struct{}{}
