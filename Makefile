@@ -73,7 +73,7 @@ tools:
 	@scripts/tools.sh grpcurl
 
 .PHONY: test-rust
-test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
+test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host; rustdoc
 	scripts/rust.sh test
 
 .PHONY: test-clients
@@ -82,7 +82,7 @@ test-clients: ## The tests of the clients in other languages, without a host
 	scripts/clients.sh test
 
 .PHONY: lint
-lint: ## golangci-lint (host and guest); rustfmt, clippy, rustdoc; the clients; the documentation
+lint: ## golangci-lint (host and guest); rustfmt, clippy; the clients; the documentation
 	scripts/lint.sh
 
 .PHONY: format

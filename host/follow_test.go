@@ -27,11 +27,11 @@ func TestFollowersPay(t *testing.T) {
 			return nil
 		})
 	}()
-	require.Eventually(t, func() bool { return e.memory.Answers.Waiting() == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return e.memory.Answers.Waiting() == 1 }, time.Hour, time.Millisecond)
 	others.Release()
 	require.Equal(t, row.Run, (<-told).Execution.Run)
 	require.Eventually(
-		t, func() bool { return e.memory.Answers.Used() == 0 && e.memory.Answers.Waiting() == 0 }, time.Minute,
+		t, func() bool { return e.memory.Answers.Used() == 0 && e.memory.Answers.Waiting() == 0 }, time.Hour,
 		time.Millisecond,
 	)
 	cancel()

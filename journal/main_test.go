@@ -10,7 +10,7 @@ import (
 
 // How long, and how often, tests look for something that is about to happen.
 const (
-	waitLong = 90 * time.Second
+	waitLong = 15 * time.Minute
 	waitTick = time.Millisecond
 )
 

@@ -9,7 +9,8 @@
 # packages whose tests start processes or need it, are left to `make test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-export CGO_ENABLED=0
+# As the product is built, so that its dependencies are compiled once for all.
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
 base=$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD)
 changed() { git diff --name-only "$base" -- "$@"; git ls-files --others --exclude-standard -- "$@"; }
@@ -33,4 +34,4 @@ mkdir -p "$CRUSTER_WASM_CACHE"
 packages=$(go list github.com/cruster/cruster/abi/... github.com/cruster/cruster/guest-sdk/go/... ./... |
 	grep -vE '/(journal/postgres|bench|tests/(clients|cli|crash|devloop|entities|faults|hostile|kill9|newproject|operations|pages|release|storm|upgrade))$')
 # shellcheck disable=SC2086 # one word a package
-go test -vet=off -timeout 80m -skip '/^postgres$|//^postgres$|^TestPostgres' $packages
+go test -vet=off -timeout 12h -skip '/^postgres$|//^postgres$|^TestPostgres' $packages

@@ -3,8 +3,8 @@
 #
 #   scripts/clients.sh generate          generate the code of the protobuf contract
 #   scripts/clients.sh verify            tell whether the committed code is what the contract yields; changes nothing
-#   scripts/clients.sh lint              rustfmt, clippy and rustdoc; mypy; tsc
-#   scripts/clients.sh test              the tests that need no host; tests/clients has those with one
+#   scripts/clients.sh lint              rustfmt and clippy; mypy; tsc
+#   scripts/clients.sh test              the tests that need no host, and rustdoc; tests/clients has those with one
 #   scripts/clients.sh rust NAME         build an example of the Rust client, and print its path
 #   scripts/clients.sh typescript NAME   build an example of the TypeScript client, and print its path
 #   scripts/clients.sh python ARGS…      Python with the client and what it needs, in this folder
@@ -26,8 +26,12 @@ unset MAKEFLAGS MFLAGS
 usage() { sed -n '4,10s/^# *//p' scripts/clients.sh >&2; exit 2; }
 
 # Crates have the features that what is built with them asks for. All of the workspace is asked for
-# every time, and the tests with it where it can be: then they are compiled once.
-crates() { (cd clients/rust && CARGO_TARGET_DIR=$root/.cache/clients-rust cargo "$@"); }
+# every time, and the tests with it where it can be: then they are compiled once. The compiler of the workspace is clippy,
+# which looks at what it compiles.
+crates() {
+	(cd clients/rust && CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+		CARGO_TARGET_DIR=$root/.cache/clients-rust cargo "$@")
+}
 
 cache=${CRUSTER_CLIENTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/clients}
 
@@ -140,8 +144,7 @@ verify() {
 
 lint() {
 	crates fmt --all --check
-	crates clippy --locked --quiet --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" crates doc --locked --quiet --workspace --no-deps
+	crates test --locked --quiet --workspace --no-run
 	(cd clients/python && "$root/scripts/clients.sh" python -m mypy --cache-dir "$root/.cache/mypy")
 	build_typescript
 	echo "clients ok"
@@ -154,7 +157,7 @@ generate) generate "$root/clients" ;;
 verify) verify ;;
 lint) lint ;;
 test)
-	crates test --locked --quiet --workspace
+	RUSTDOC=$root/scripts/rustdoc.sh crates test --locked --quiet --workspace
 	in_python -m unittest discover --start-directory clients/python/tests --top-level-directory clients/python
 	build_typescript
 	node --test clients/typescript/dist/test/*.js ;;

@@ -20,7 +20,8 @@
 #   upgrade       moves and forks, and the scenarios of tests/scenarios
 #   storm         thousands of executions that want something at the same moment; half an hour or so
 #   transfers     10,000 transfers under locks while hosts are killed; an hour or so
-#   race          packages that `make test` runs without the race detector although their host is in the process, under it
+#   race          packages that `make test` runs without the race detector, under it: all whose host is in the process, and
+#                 those in which all happens in one goroutine
 #
 #   -n  how many lives, checks, kills or repetitions, in place of these
 #   -m  minutes after which a part on a store begins nothing more; default: no limit
@@ -33,7 +34,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0
 
-usage() { sed -n '5,27s/^# \{0,3\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '5,28s/^# \{0,3\}//p' "$0" >&2; exit 2; }
 
 only_count='' minutes='' processes=$(nproc)
 while getopts n:m:j: option; do
@@ -175,5 +176,10 @@ in_full upgrade . tests/upgrade tests/scenarios
 in_full storm . tests/storm
 in_full transfers '^TestTransfersUnderLocks$' tests/entities
 # shellcheck disable=SC2053 # a pattern
-if [[ "race all" == $only ]]; then suite race scripts/test.sh ./journal/{sqlite,postgres} ./host/wasm ./tests/{conformance,crash,examples,golden,hostile,upgrade}; fi
+if [[ "race all" == $only ]]; then
+	in_process=$(go list github.com/cruster/cruster/{abi,guest-sdk/go,tests}/... ./... |
+		grep -vE '/tests/(newproject|clients|cli|kill9|pages|devloop|storm|operations|release)$')
+	# shellcheck disable=SC2086 # one word a package
+	suite race scripts/test.sh $in_process
+fi
 exit $failed

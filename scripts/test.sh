@@ -71,7 +71,7 @@ quiet+=(zombiezen.com/go/sqlite=-d=checkptr=0)
 
 # `make lint` has vetted the code. Packages wait for timers, disks and processes: more of
 # them than there are cores keep the cores busy.
-common=(-vet=off -timeout 80m)
+common=(-vet=off -timeout 12h)
 # The engine files compiled code under its own version, which a test binary does not know: it is told, so that
 # tests and the hosts that they start use the same.
 engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
@@ -97,9 +97,17 @@ in_depth=$(printf '%s\n' journal/{sqlite,postgres} host/wasm)
 # The detector does not look into other processes: packages that have no host in their own run
 # without it only; tests/entities stays, for the client.
 in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
-unraced=$(printf '%s\n' "$in_depth" "$in_settings" "$in_processes")
+# It finds nothing where all happens in one goroutine. A package is under it if it, or a test of it, has goroutines, or what
+# they share, or a host. Linking all others a second time would take longer than their tests.
+parallel='\bgo func|^\s*go [a-zA-Z]|\bsync\.|\batomic\.|\bchan\b|\berrgroup\.|\bsynctest\.'
+hosts='\b(harness\.(Engine|EachSetting|EachStore|Sandbox)|(host|wasm|grpcserver)\.New)\b'
+in_sequence=$(go list -f '{{.ImportPath}} {{.Dir}}' github.com/cruster/cruster/tests/... github.com/cruster/cruster/... |
+	while read -r package folder; do
+		grep -qE "$parallel|$hosts" "$folder"/*.go || echo "${package#github.com/cruster/cruster/}"
+	done)
+unraced=$(printf '%s\n' "$in_depth" "$in_settings" "$in_processes" "$in_sequence" | awk '!seen[$0]++')
 # shellcheck disable=SC2086 # one word a package
-if grep -rnE --include='*_test.go' 'harness\.(Engine|EachSetting|EachStore|Sandbox)\b|(host|wasm|grpcserver)\.New\b' $in_processes; then
+if grep -rnE --include='*_test.go' "$hosts" $in_processes; then
 	echo "test.sh: this host is in the process of the test: the package needs the race detector" >&2
 	exit 1
 fi

@@ -70,7 +70,7 @@ func TestHammer(t *testing.T) {
 }
 
 func hammer(t *testing.T, r *wasm.Runtime, worker, blow int) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	m, err := r.Compile(ctx, probeBinary)
 	require.NoError(t, err)

@@ -212,7 +212,7 @@ func TestPoolIsBounded(t *testing.T) {
 // waitForIdle waits for timers, which run beside the test.
 func waitForIdle(t *testing.T, r *wasm.Runtime, count int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return r.Stats().Idle == count }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Stats().Idle == count }, time.Hour, time.Millisecond)
 }
 
 // TestClosingTwice: an instance that was given back is not the next user's.

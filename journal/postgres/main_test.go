@@ -31,7 +31,7 @@ func open(t testing.TB, c postgres.Config) *postgres.Store {
 		c.GuestTxLimit = time.Hour
 	}
 	if c.CallLimit == 0 {
-		c.CallLimit = time.Minute
+		c.CallLimit = 15 * time.Minute
 	}
 	store, err := postgres.Open(t.Context(), c)
 	require.NoError(t, err)

@@ -170,7 +170,7 @@ RESET lock_timeout;
 	const building = `to_regclass('SCHEMA.executions_later') IS NOT NULL AND EXISTS (SELECT FROM pg_locks
 		WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity
 			WHERE query LIKE '%INDEX CONCURRENTLY%executions_later%'))`
-	require.Eventually(t, func() bool { return m.is(building) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return m.is(building) }, time.Hour, 10*time.Millisecond)
 	for range 20 {
 		require.NoError(t, m.work())
 	}

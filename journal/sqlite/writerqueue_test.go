@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	waitLong = 90 * time.Second
+	waitLong = 15 * time.Minute
 	waitTick = time.Millisecond
 )
 

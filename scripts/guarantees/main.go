@@ -1,6 +1,6 @@
 // Command guarantees checks that a page of promises names tests that exist: each row of its table and each numbered
-// section has at least one, each test is declared, in the folder that is written behind it, and so are the files of
-// testdata.
+// section has at least one, each test is declared, in the folder that is written behind it, and so are folders, files
+// of testdata, and cases.
 //
 //	go run ./scripts/guarantees docs/GUARANTEES.md
 package main
@@ -98,15 +98,17 @@ type tree struct {
 	files     []string
 	folders   []string
 	functions map[string][]string // the folders in which a test is declared, by its name
+	texts     map[string][]string // the folders whose tests have a text, such as the name of a case
 }
 
 var (
 	goTest   = regexp.MustCompile(`(?m)^func ((?:Test|test|Fuzz|Benchmark)[A-Z]\w*)\(`)
+	goText   = regexp.MustCompile(`"([a-z][a-z0-9_-]*)"`)
 	rustTest = regexp.MustCompile(`(?m)^\s*(?:pub )?(?:async )?fn (\w+)`)
 )
 
 func survey(root fs.FS) (*tree, error) {
-	known := &tree{functions: map[string][]string{}}
+	known := &tree{functions: map[string][]string{}, texts: map[string][]string{}}
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -127,6 +129,11 @@ func survey(root fs.FS) (*tree, error) {
 		content, err := fs.ReadFile(root, name)
 		if err != nil {
 			return err
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			for _, m := range goText.FindAllSubmatch(content, -1) {
+				known.texts[string(m[1])] = append(known.texts[string(m[1])], path.Dir(name))
+			}
 		}
 		for _, m := range pattern.FindAllSubmatch(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), -1) {
 			known.functions[string(m[1])] = append(known.functions[string(m[1])], path.Dir(name))
@@ -193,7 +200,10 @@ func (known *tree) settle(names, inside []string) (missing []string) {
 			file = data + "/" + name
 		}
 		if !strings.HasPrefix(file, "testdata/") {
-			continue // a word
+			if !known.hasCase(folders, name) {
+				missing = append(missing, fmt.Sprintf("%s is not a folder, a file or a case of a test", name))
+			}
+			continue
 		}
 		data = path.Dir(file)
 		if !known.hasFile(folders, file) {
@@ -241,6 +251,17 @@ func (known *tree) hasFile(folders []string, file string) bool {
 		}
 		return len(folders) == 0 && strings.HasSuffix(f, "/"+file)
 	})
+}
+
+// hasCase tells whether there is a file of this path, or, below one of the folders (anywhere if there are none), a file
+// of this name, which may be a pattern, or a test with this text.
+func (known *tree) hasCase(folders []string, name string) bool {
+	inside := func(folder string) bool { return len(folders) == 0 || under(folder, folders) }
+	return slices.Contains(known.files, name) || slices.ContainsFunc(known.texts[name], inside) ||
+		slices.ContainsFunc(known.files, func(f string) bool {
+			ok, _ := path.Match(name, path.Base(f))
+			return ok && inside(path.Dir(f))
+		})
 }
 
 func under(folder string, roots []string) bool {

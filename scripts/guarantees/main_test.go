@@ -12,7 +12,7 @@ func TestCheck(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	tree := fstest.MapFS{
 		"host/a_test.go": file(
-			"package host\n\nfunc TestA(t *testing.T) {}\n\nfunc TestRuns(t *testing.T) {}\n",
+			"package host\n\nfunc TestA(t *testing.T) { stop(\"left\") }\n\nfunc TestRuns(t *testing.T) {}\n",
 		),
 		"host/testdata/runs/move_one":  file(""),
 		"host/testdata/runs/other":     file(""),
@@ -36,20 +36,26 @@ func TestCheck(t *testing.T) {
 		"`TestA`", "`TestA` (`host`)", "`TestA` (`host`, both stores)", "`testPart` of each store",
 		"`FuzzK` (`kit`); `TestA`",
 		"`TestRuns` (`host`, `testdata/runs/move_*`, `other`)", "`TestRuns` (`testdata/runs/other`)",
-		"`sdk/tests/due.rs`", "`comes_in_due_order` (`sdk/tests`)", "`TestA` at `turn.before-commit`",
+		"`TestRuns` (`host`, `move_*`)", "`TestRuns` (`other`)", "`TestA` (`host`, `left`)",
+		"`TestA` (`host/a_test.go`)", "`sdk/tests/due.rs`", "`comes_in_due_order` (`sdk/tests`)",
+		"`TestA` at `turn.before-commit`",
 	} {
 		require.Empty(t, row(tests), tests)
 	}
 	for tests, want := range map[string]string{
-		"none":                      "no test is named",
-		"`TestB`":                   "there is no test TestB",
-		"`TestA`, `TestB` (`host`)": "there is no test TestB",
-		"`TestOld`":                 "there is no test TestOld",
-		"`TestA` (`sdk/kit`)":       "the test TestA is in host, not in sdk/kit",
-		"`TestRuns` (`host`, `testdata/runs/no`)":               "there is no file testdata/runs/no in host",
+		"none":                                    "no test is named",
+		"`TestB`":                                 "there is no test TestB",
+		"`TestA`, `TestB` (`host`)":               "there is no test TestB",
+		"`TestOld`":                               "there is no test TestOld",
+		"`TestA` (`sdk/kit`)":                     "the test TestA is in host, not in sdk/kit",
+		"`TestA` (`hosts`)":                       "hosts is not a folder, a file or a case of a test",
+		"`TestA` (`host/gone`)":                   "host/gone is not a folder, a file or a case of a test",
+		"`TestRuns` (`host`, `gone_*`)":           "gone_* is not a folder, a file or a case of a test",
+		"`TestRuns` (`journal`, `left`)":          "left is not a folder, a file or a case of a test",
+		"`TestRuns` (`host`, `testdata/runs/no`)": "there is no file testdata/runs/no in host",
 		"`TestRuns` (`host`, `testdata/runs/move_one`, `gone`)": "there is no file testdata/runs/gone in host",
-		"`sdk/tests/gone.rs`":                                   "there is no file sdk/tests/gone.rs",
-		"`comes_in_no_order`":                                   "there is no test comes_in_no_order",
+		"`sdk/tests/gone.rs`": "there is no file sdk/tests/gone.rs",
+		"`comes_in_no_order`": "there is no test comes_in_no_order",
 	} {
 		require.Contains(t, row(tests), "p.md:3: "+want, tests)
 	}

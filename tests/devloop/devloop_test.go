@@ -18,8 +18,7 @@ import (
 
 func TestGoProject(t *testing.T) {
 	t.Parallel()
-	// With -trimpath the standard library is compiled already: guests of other tests are built so.
-	d := startDev(t, "hello", "go", "main.go", "GOFLAGS=-trimpath", "GOPROXY=off")
+	d := startDev(t, "hello", "go", "main.go", "GOPROXY=off")
 	require.Equal(t, 1, d.await("deployed").Version)
 	require.Contains(
 		t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"1","name":"Ada"}`), "Hello, Ada!",

@@ -120,6 +120,8 @@ func (p *page) run(t *testing.T, tools string) {
 		"BLOCKS="+blocks, "ROOT="+harness.Root(), "POSTGRES="+database, "CRUSTER_SCHEMA="+schema,
 		"CRUSTER_ADDR="+grpc, "CRUSTER_GRPC_ADDR="+grpc, "CRUSTER_HTTP_ADDR="+http,
 		"PAYMENTS="+paytest.Start(t).URL,
+		// What readers build is compiled already: modules and programs of other tests are built so.
+		"GOFLAGS=-trimpath", "CGO_ENABLED=0",
 		"CRUSTER_CACHE_DIR="+harness.CacheDir(t), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	// With the test everything ends that the page has started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

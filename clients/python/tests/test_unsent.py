@@ -12,7 +12,7 @@ from cruster_client._values import packed
 from cruster_client.proto import entity_pb2, entity_pb2_grpc
 
 #: For how many seconds to wait for an event that must happen.
-PATIENCE = 90.0
+PATIENCE = 900.0
 
 
 class Entities(entity_pb2_grpc.EntityServiceServicer):
