@@ -126,7 +126,7 @@
 //
 // Read run.go first, then turn.go and committurn.go, then actor.go.
 //
-// Beside its own, the package imports the rooms below it (activity, actor, admission, budget, decide, faultpoint,
-// follow, guest, guestlog, hibernation, hostfault, hoststate, message, metric, op, program, replay, residency, timer,
-// wasm, watch), journal and abi; never package host.
+// Beside its own, the package imports the rooms below it (actor, admission, budget, decide, faultpoint, follow,
+// guest, guestlog, hibernation, hostfault, hoststate, message, metric, op, program, replay, residency, timer, wasm,
+// watch), journal and abi; never package host.
 package execution

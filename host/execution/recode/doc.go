@@ -7,6 +7,6 @@
 // fork through a [Starter].
 //
 // The package imports instance, rebuild, ledger, publish, request and largevalue beside it, budget,
-// faultpoint, guest, message, program, replay and residency below it, journal and abi; never
-// host/execution. Start reading at trial.go.
+// faultpoint, guest, message, replay and residency below it, journal and abi; never host/execution.
+// Start reading at trial.go.
 package recode

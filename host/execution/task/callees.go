@@ -6,7 +6,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/ledger"
-	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -91,27 +90,4 @@ func (t *task) link(step journal.Caller, child *journal.Execution) error {
 	}
 	t.performer.Fault.Pass(faultpoint.LinkAfterCommit)
 	return nil
-}
-
-// interrupt asks another execution to stop for a workflow. One that was asked and has ended since may have been asked
-// by this very step, before a crash.
-func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
-	failure, decided := t.performer.retryUntilDecided(ctx, "interrupt an execution", func() error {
-		ref, err := request.RefOf(t.row.Namespace, b.Execution)
-		if err != nil {
-			return err
-		}
-		err = t.performer.Messages.Interrupt(ctx, ref, b.Reason)
-		if abi.CodeOf(err) != abi.CodeAlreadyOver {
-			return err
-		}
-		row, lerr := t.performer.Rows.Load(ctx, ref)
-		if lerr == nil && row.Interrupt != nil {
-			return nil
-		}
-		return errors.Join(lerr, err)
-	})
-	if decided {
-		t.done(outcomeOf(abi.Nil, failure))
-	}
 }

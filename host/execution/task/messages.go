@@ -1,13 +1,11 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/request"
-	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -38,27 +36,26 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	}
 }
 
-// signal sends a signal for a workflow. It is named by this step alone, so that a resend after a
-// crash is recognized. A full inbox is waited for, unless it is the workflow's own: no one else
-// makes room there.
-func (t *task) signal(ctx context.Context, b *abi.Signal) {
-	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
-	var full *abi.Error
-	failure, decided := t.performer.retryUntilDecided(ctx, "send a signal", func() error {
+// interrupt asks another execution to stop for a workflow. One that was asked and has ended since may have been asked
+// by this very step, before a crash.
+func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
+	failure, decided := t.performer.retryUntilDecided(ctx, "interrupt an execution", func() error {
 		ref, err := request.RefOf(t.row.Namespace, b.Execution)
 		if err != nil {
 			return err
 		}
-		err = t.performer.Messages.Signal(ctx, ref, message.Signal{
-			Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step,
-		})
-		if ref.ID == t.row.ID && abi.CodeOf(err) == abi.CodeInboxFull {
-			full, err = abi.AsError(err), nil
+		err = t.performer.Messages.Interrupt(ctx, ref, b.Reason)
+		if abi.CodeOf(err) != abi.CodeAlreadyOver {
+			return err
 		}
-		return err
+		row, lerr := t.performer.Rows.Load(ctx, ref)
+		if lerr == nil && row.Interrupt != nil {
+			return nil
+		}
+		return errors.Join(lerr, err)
 	})
 	if decided {
-		t.done(outcomeOf(abi.Nil, cmp.Or(failure, full)))
+		t.done(outcomeOf(abi.Nil, failure))
 	}
 }
 

@@ -24,7 +24,7 @@ type task struct {
 	inHand   *undelivered         // of the run
 	ledger   *sharedledger.Ledger // of the run
 	begun    atomic.Bool          // it has begun an attempt of an activity
-	unread   atomic.Int64         // bytes that it has come to: see undelivered.go
+	unread   atomic.Int64         // bytes that it has come to: see outcomebytes.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
 	left      <-chan struct{} // of the run
