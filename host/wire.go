@@ -178,7 +178,7 @@ func (e *Engine) wireEntities(w *wiring) {
 		Store:        e.store,
 		Transactions: e.writer,
 	})
-	e.executions.Entities = entityCalls{e.entities}
+	e.executions.SetEntities(entityCalls{e.entities})
 }
 
 // wireRequests builds the rooms that clients call.

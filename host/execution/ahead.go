@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/sharedledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
@@ -50,20 +51,19 @@ const aheadLimit = 100 * time.Millisecond
 //
 // Work after the commit is left to a goroutine of the run: this one holds the memory of the
 // activity's instance.
-func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
-	t.execs.runs.Borrow(t.id, func(r *run) []notice {
-		if r.run == t.row.Run && r.rowWrites == t.rowWrites && !r.execs.Committer.Shares() && r.mayRunAhead(entry) {
-			delivered, err = r.commitAhead(entry, commit)
-		}
-		return append(r.hand.takeAgain(), wake{}) // so that it looks around, and parks
-	})
-	return delivered, err
+func (r *run) deliverAhead(
+	of journal.RunID, rowWrites uint64, entry journal.Entry, commit func(journal.Write) error,
+) (delivered bool, err error) {
+	if r.run != of || r.rowWrites != rowWrites || r.deps.Committer.Shares() || !r.mayRunAhead(entry) {
+		return false, nil
+	}
+	return r.commitAhead(entry, commit)
 }
 
 // commitAhead takes the turn of an entry whose transaction is open and commits both. It reports false without an error
 // if it has not called commit. The caller has the run to itself.
 func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
-	r.execs.resident.Use(r.id)
+	r.deps.resident.Use(r.id)
 	whole := false
 	defer func() {
 		if !whole { // also after a panic, which the task reports
@@ -73,13 +73,13 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	b := ledger.Batch{Entries: []journal.Entry{entry}}
 	// A sender that holds the lock may wait for the transaction to end, and an earlier holder has
 	// written the row.
-	release, free := r.execs.inboxLocks.TryExclude(r.id)
+	release, free := r.deps.inboxes.TryExclude(r.id)
 	if !free {
 		whole = true
 		return false, nil
 	}
 	defer release()
-	if len(r.execs.runs.Queued(r.id)) > 0 {
+	if len(r.deps.boxes.Queued(r.id)) > 0 {
 		whole = true
 		return false, nil
 	}
@@ -92,26 +92,26 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	if perr != nil {
 		// The run handles it once the entry is there.
 		r.behind, whole = true, true
-		r.instance.drop()
+		r.instance.Drop()
 		return false, nil
 	}
 	d := r.decide(b, turn, did, nil, nil)
-	r.execs.Fault.Pass(faultpoint.TurnBeforeCommit)
-	r.execs.Fault.Pass(faultpoint.AheadBeforeCommit)
-	passAnswers(r.execs.Fault, did, faultpoint.AnswerBeforeCommit)
+	r.deps.Fault.Pass(faultpoint.TurnBeforeCommit)
+	r.deps.Fault.Pass(faultpoint.AheadBeforeCommit)
+	passAnswers(r.deps.Fault, did, faultpoint.AnswerBeforeCommit)
 	if d.Write.Update != nil {
 		d.Write = r.whole(d.Write)
 	}
 	if err := commit(d.Write); err != nil {
 		return false, err
 	}
-	r.execs.Fault.Pass(faultpoint.AheadAfterCommit)
-	r.execs.Fault.Pass(faultpoint.TurnAfterCommit)
-	passAnswers(r.execs.Fault, did, faultpoint.AnswerAfterCommit)
-	r.ledger.with(func(l *ledger.Ledger) { l.Void(entry.Seq) }) // it is neither undecided nor to be delivered
-	r.tasks.end(entry.Op.Step())
+	r.deps.Fault.Pass(faultpoint.AheadAfterCommit)
+	r.deps.Fault.Pass(faultpoint.TurnAfterCommit)
+	passAnswers(r.deps.Fault, did, faultpoint.AnswerAfterCommit)
+	r.ledger.With(func(l *ledger.Ledger) { l.Void(entry.Seq) }) // it is neither undecided nor to be delivered
+	r.tasks.End(entry.Op.Step())
 	r.applyUpdate(d.Update)
-	r.tookPublish(&d.Write)
+	r.published.Took(&d.Write)
 	if d.Write.Update != nil {
 		r.rowWrites++
 	}
@@ -122,43 +122,41 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 
 // mayRunAhead tells whether the run is warm and has nothing to do but to deliver the entry.
 func (r *run) mayRunAhead(entry journal.Entry) bool {
-	if r.execs.Host.Over() || r.behind || r.life.phase == quarantined || r.stuck != nil || r.pendingWrite != nil ||
+	if r.deps.Host.Over() || r.behind || r.life.phase == quarantined || r.stuck != nil || r.pendingWrite != nil ||
 		len(r.hand.waiting)+len(r.mail.asked) > 0 {
 		return false
 	}
-	if r.row == nil || r.row.State != journal.Running || !r.life.begun() || r.instance.guest == nil ||
-		entry.Seq > r.execs.EntryLimit(r.row) {
+	if r.row == nil || r.row.State != journal.Running || !r.life.begun() || !r.instance.Warm() ||
+		entry.Seq > entryLimit(r.row, r.deps.MaxEntries) {
 		return false
 	}
-	return look(r.ledger, func(l *ledger.Ledger) bool { return l.IsNext(entry, entry.Op.Step()) })
+	return sharedledger.Look(r.ledger, func(l *ledger.Ledger) bool { return l.IsNext(entry, entry.Op.Step()) })
 }
 
 // turnAhead gives the guest its turn, if there is a slot at once. If the guest does not survive it, it is dropped.
 func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
-	computed, err := r.execs.Slots.TryCompute(
-		r.execs.Host.Context(),
+	computed, err := r.deps.Slots.TryCompute(
+		r.deps.Host.Context(),
 		aheadLimit,
 		func(ctx context.Context) (err error) {
-			turn, err = r.execs.guests.metered(ctx, r.row.Namespace, r.instance.resuming(entries))
+			turn, err = r.instance.DeliverNow(ctx, r.row.Namespace, entries)
 			return err
 		},
 	)
 	if !computed {
 		return turn, false
 	}
-	r.instance.fuel = turn.FuelSoFar
-	if err == nil &&
-		(turn.Continues() ||
-			look(r.ledger, func(l *ledger.Ledger) bool { return l.GivesUpAny(turn, r.row.MovedAt != 0) })) {
+	givesUp := func(l *ledger.Ledger) bool { return l.GivesUpAny(turn, r.row.MovedAt != 0) }
+	if err == nil && (turn.Continues() || sharedledger.Look(r.ledger, givesUp)) {
 		// The store has the code with which it goes on, and the callees of the calls that it gives
 		// up.
-		r.instance.drop()
+		r.instance.Drop()
 		return turn, false
 	}
 	if err != nil {
 		r.log.Debug("a turn could not be taken ahead of its transaction", "error", err)
 		r.behind = true
-		r.instance.drop()
+		r.instance.Drop()
 	}
 	return turn, err == nil
 }

@@ -59,7 +59,7 @@ func TestMessageBesideATurn(t *testing.T) {
 	onEachStore(t, func(t *testing.T, f *fixture) {
 		f.scripts["w"] = []string{"deferred d", "sleep 1h ; receive s", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		after := journal.Never
@@ -96,7 +96,7 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 	t.Parallel()
 	caller := rowOf("w", "caller")
 	ask := func(f *fixture, row *journal.Execution) error {
-		return f.x.Messages.Send(f.t.Context(), row, awaitMessage(caller, journal.StepID{7}, 1))
+		return f.x.Messages.Send(f.t.Context(), row, request.AwaitMessage(caller, journal.StepID{7}, 1))
 	}
 	t.Run("in its last turn", func(t *testing.T) {
 		t.Parallel()
@@ -107,7 +107,7 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 			var once sync.Once
 			f.x.NoHeadStarts = true
 			f.whileComputing("scripts/w", func() { once.Do(func() { asked = ask(f, row) }) })
-			_, err := f.x.Start(t.Context(), row, nil)
+			_, err := f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.NoError(t, asked)
@@ -130,12 +130,12 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 					for _, c := range []*journal.Execution{caller, another} {
 						f.nextCommits("lose")
 						asked = append(
-							asked, f.x.Messages.Send(t.Context(), row, awaitMessage(c, journal.StepID{7}, 1)),
+							asked, f.x.Messages.Send(t.Context(), row, request.AwaitMessage(c, journal.StepID{7}, 1)),
 						)
 					}
 				})
 			})
-			_, err := f.x.Start(t.Context(), row, nil)
+			_, err := f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.Equal(t, []error{nil, nil}, asked)
@@ -157,7 +157,7 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 				meant:     func(w *journal.Write) bool { return w.Update != nil && w.Update.State.Final() },
 				do:        func() { go func() { asked <- ask(f, row) }() },
 			}
-			_, err := f.x.Start(t.Context(), row, nil)
+			_, err := f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 			require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(<-asked))
 			synctest.Wait()
@@ -179,7 +179,7 @@ func TestSignalsWhileRunsComeAndGo(t *testing.T) {
 		}
 		f.scripts["w"] = append(f.scripts["w"], "sleep 1s", "receive s", "done ok")
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		var all sync.WaitGroup
 		for s := range senders {
@@ -191,7 +191,7 @@ func TestSignalsWhileRunsComeAndGo(t *testing.T) {
 					}
 					switch {
 					case n%3 == 0:
-						f.x.evict(row.ID)
+						f.x.evictor.evict(row.ID)
 					case n%4 == 1:
 						f.nextCommits("lose", "", "drop")
 					}
@@ -249,7 +249,7 @@ func TestSignalInDoubtBesideAContinue(t *testing.T) {
 	onEachStore(t, func(t *testing.T, f *fixture) {
 		f.scripts["w"] = []string{"deferred go ; receive s", "continue"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		f.committer.Committer = &beside{
@@ -293,7 +293,7 @@ func TestSignalBesideAResume(t *testing.T) {
 		f.scripts["w"] = []string{"receive s ; sleep 1h", "done ok"}
 		f.missing = true
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		f.missing = false
@@ -322,13 +322,13 @@ func TestStopThatCannotBeRead(t *testing.T) {
 	onEachStore(t, func(t *testing.T, f *fixture) {
 		f.scripts["w"] = []string{"deferred d", "sleep 1h ; interrupted", "stop"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		require.NoError(
 			t, f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}),
 		)
 		synctest.Wait()
-		f.x.evict(row.ID)
+		f.x.evictor.evict(row.ID)
 		synctest.Wait()
 		require.False(t, f.x.runs.Has(row.ID))
 		f.noStops = 1

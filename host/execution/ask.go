@@ -7,19 +7,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// addressed is a notice for the chain that the caller has looked at.
-func addressed(ref request.Ref, m notice) notice {
-	if ref.Chain.IsZero() {
-		return m
-	}
-	return ofChain{ref.Chain, m}
-}
-
 // asker asks runs. They answer when they come to it.
 type asker struct {
-	deps *Deps
-	rows request.Rows
-	runs *registry
+	deps  *Deps
+	rows  request.Rows
+	boxes boxes
 }
 
 // ask posts a request to an execution and waits for the reply. It is for the chain that is there now, also if its
@@ -33,7 +25,7 @@ func (a asker) ask(ctx context.Context, ref request.Ref, of func(reply chan<- er
 		return err
 	}
 	reply := make(chan error, 1)
-	a.runs.Post(ref.ID, ofChain{row.Chain, of(reply)})
+	a.boxes.Post(ref.ID, ofChain{row.Chain, of(reply)})
 	return a.await(ctx, ref, reply)
 }
 

@@ -73,7 +73,7 @@ func TestTerminateBreaksOffATurn(t *testing.T) {
 					f := newFixture(t)
 					turns := begin(f)
 					row := rowOf("w", "k")
-					_, err := f.x.Start(t.Context(), row, nil)
+					_, err := f.x.Starter.Start(t.Context(), row, nil)
 					require.NoError(t, err)
 					time.Sleep(2 * time.Second)
 					synctest.Wait()
@@ -117,7 +117,7 @@ func TestEndThatTheStoreRefuses(t *testing.T) {
 		crashes := f.countCrashes()
 		turns := f.endlessLater()
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -148,7 +148,7 @@ func TestTerminateWhileTheStoreFails(t *testing.T) {
 				row := rowOf("w", "k")
 				if hold {
 					f.scripts["w"] = []string{"sleep 100h"}
-					_, err := f.x.Start(t.Context(), row, nil)
+					_, err := f.x.Starter.Start(t.Context(), row, nil)
 					require.NoError(t, err)
 					synctest.Wait()
 					f.reboot()
@@ -157,7 +157,7 @@ func TestTerminateWhileTheStoreFails(t *testing.T) {
 				} else {
 					f.x.NoHeadStarts = true
 					turns := f.endless()
-					_, err := f.x.Start(t.Context(), row, nil)
+					_, err := f.x.Starter.Start(t.Context(), row, nil)
 					require.NoError(t, err)
 					synctest.Wait()
 					require.EqualValues(t, 1, turns.Load())

@@ -26,9 +26,6 @@ import (
 // If the answer to the commit is lost, the run is loaded: the row names the new run or the old one. The old one takes
 // its last turn again.
 
-// errContinued says that a run which was being loaded has continued as another one.
-var errContinued = errors.New("execution: it has continued as another run")
-
 // nextRun is the run that takes the place of this one, if the turn says so; nil if not. An input that does not fit is
 // the failure of the workflow.
 func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
@@ -36,7 +33,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 		return nil, nil
 	}
 	asked := turn.Outcome.Continue
-	next, err := r.execs.Programs.Continuation(r.execs.Host.Context(), r.row, asked.Input)
+	next, err := r.deps.Programs.Continuation(r.deps.Host.Context(), r.row, asked.Input)
 	var misfit *abi.Error
 	if errors.As(err, &misfit) && misfit.Code == abi.CodeBadInput {
 		failure := *misfit
@@ -56,14 +53,14 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 // that the run does not go on: the other one begins when it is its turn, as any execution does that
 // has something to do.
 func (r *run) goOnAs(next journal.RunID, b ledger.Batch, turn guest.Turn, did ledger.Effects, d ledger.Decision) bool {
-	r.execs.Fault.Pass(faultpoint.ContinueBeforeCommit)
-	passAnswers(r.execs.Fault, did, faultpoint.AnswerBeforeCommit)
+	r.deps.Fault.Pass(faultpoint.ContinueBeforeCommit)
+	passAnswers(r.deps.Fault, did, faultpoint.AnswerBeforeCommit)
 	return r.commit("continue as a new run", d.Write, b, func() bool {
-		r.execs.Fault.Pass(faultpoint.ContinueAfterCommit)
-		passAnswers(r.execs.Fault, did, faultpoint.AnswerAfterCommit)
+		r.deps.Fault.Pass(faultpoint.ContinueAfterCommit)
+		passAnswers(r.deps.Fault, did, faultpoint.AnswerAfterCommit)
 		r.tellCallers(did)
 		r.turnLog().write(turn)
-		r.execs.metrics.continued.Inc()
+		r.deps.metrics.continued.Inc()
 		r.log.Debug("continues as a new run", "run", next)
 		r.setSection(journal.StepID{})
 		r.beginAnew(next)

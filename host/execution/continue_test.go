@@ -177,7 +177,7 @@ func relay(t *testing.T, seed uint64) (continued uint32, fault string) {
 	l := newLiving(w)
 	row := rowOf("w", "k")
 	require.True(t, l.ask(func(ctx context.Context) error {
-		_, err := l.f.x.Start(ctx, row, nil)
+		_, err := l.f.x.Starter.Start(ctx, row, nil)
 		return err
 	}))
 	l.promise(row)
@@ -286,7 +286,7 @@ func TestContinue(t *testing.T) {
 		row := rowOf("w", "k")
 		waiting := f.x.Ends.Await(request.RefTo(row))
 		defer waiting.Stop()
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		for i := range 20 {
 			require.NoError(
@@ -341,7 +341,7 @@ func TestContinueMisfit(t *testing.T) {
 			}, nil
 		}, &noActivities{})
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ended, err := f.x.Ends.Wait(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
@@ -406,7 +406,7 @@ func TestLargeUnreadSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureOf(t, openHoarder, &noActivities{})
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		value := abi.MustMarshal(strings.Repeat("x", abi.MaxPayload-5))
 		require.Len(t, value, abi.MaxPayload)

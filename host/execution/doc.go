@@ -14,7 +14,7 @@
 // which the execution must next be looked at. So the guest runs ahead of the commit of its own
 // deliveries. That is safe because nothing it does can leave the host before the commit is through:
 // ops are only collected, log lines are held back, waiting clients are not answered. If the store
-// refuses the commit, the same write is tried again (pendingwrite.go). If it does not tell the
+// refuses the commit, the same write is tried again (commit.go). If it does not tell the
 // outcome of the write, the instance and everything it issued are thrown away and rebuilt from the
 // journal; outcomes that were not journaled are kept and delivered again.
 //
@@ -46,8 +46,8 @@
 //
 // # When the host is to blame
 //
-// A panic of the host, an entry that does not decode: the run is forgotten and its row paused (fault.go). A host that
-// ended during an attempt of an activity: the next one counts that in the journal before it repeats the attempt
+// A panic of the host, an entry that does not decode: the run is forgotten and its row paused (quarantine.go). A host
+// that ended during an attempt of an activity: the next one counts that in the journal before it repeats the attempt
 // (lostattempts.go).
 //
 // # What wakes an execution
@@ -93,16 +93,40 @@
 //
 // # Where to read
 //
-// The package imports the rooms below it (its own ledger; actor, guest, replay, message, op,
-// activity, admission, decide, program, residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never
-// package host.
+// The package stands on rooms of its own, each of which knows runs by an interface at most:
 //
-// Package ledger decides the meaning of a turn: which completions it delivers, and the write that
-// makes it durable. Start there at ledger.go and decide.go. Then read run.go and turn.go: a turn
-// gathers, hands over, has the ledger decide, commits, and releases. The phases of a run are in
-// phase.go, and its parts in files of their own: instance.go (its guest and the memory of that;
-// room.go), taskset.go (the work of the host for its ops; tasks.go), mail.go (the known part of
-// its inbox; settlements.go), hand.go (notices that are not handled yet), failures.go (crashes and
-// setbacks), cancelturn.go (the turn in progress). load.go brings a run into memory, and the
-// rebuilder in hibernate.go its guest.
+//   - ledger decides the meaning of a turn: which completions it delivers, and the write that makes it
+//     durable. Start there, at ledger.go and decide.go. A run shares its ledger with its tasks
+//     (sharedledger).
+//   - request puts the messages of callers into inboxes.
+//   - task performs the ops of runs beside them.
+//   - instance has the guest of a run while it is warm, and the memory of that.
+//   - rebuild brings that guest to where the journal ends, and saves its state.
+//   - recode tries an execution on other code, and forks it.
+//   - publish merges the values that a workflow publishes; largevalue says what large values cost.
+//
+// The files of the package stand in layers, and name only what is below them:
+//
+//	executions.go              New, and the services that callers are handed
+//	start.go, launch.go        starts, with the first turn ahead of the commit (begineagerly.go)
+//	stops.go, query.go, …      the requests of callers, as notices into the boxes of runs (boxes.go)
+//	actor.go, park.go          the run as an actor: what it does with notices, and when it rests
+//	receive.go                 one notice; load.go brings the run into memory before that
+//	advance.go, ahead.go       turn after turn, for as long as there is something to deliver
+//	turn.go                    a turn: gather, hand over; committurn.go: decide, commit, release
+//	crash.go, pause.go         a turn that failed; quarantine.go: the host is to blame
+//	finish.go, giveup.go       the end of a run, and its callees
+//	commit.go                  a write is durable, pending, or has no known outcome
+//	reload.go                  the run is forgotten, to be loaded again
+//	run.go                     its state, and its parts: phase.go, mail.go (what it knows of its inbox;
+//	                           settlements.go), hand.go (notices that are not handled yet), failures.go,
+//	                           progress.go (the turn that can be broken off)
+//	rundeps.go                 the services that all runs share; deps.go: those of the host
+//	notice.go                  what a run can be told; address.go, refuse.go
+//
+// Read run.go first, then turn.go and committurn.go, then actor.go.
+//
+// Beside its own, the package imports the rooms below it (activity, actor, admission, budget, decide, faultpoint,
+// follow, guest, guestlog, hibernation, hostfault, hoststate, message, metric, op, program, replay, residency, timer,
+// wasm, watch), journal and abi; never package host.
 package execution

@@ -2,13 +2,10 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"sync"
 
-	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/instance"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/journal"
 )
 
 // eagerStart is the first turn of an execution, taken while its start is being committed: a flush of the disk takes
@@ -33,56 +30,10 @@ type eagerStart struct {
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	guest    *admitted  // guarded by mu; nil while the turn is under way, and if there is none to hand over
-	turn     guest.Turn // guarded by mu
-	failed   error      // guarded by mu; how the guest failed in the turn, or nil
-	unwanted bool       // guarded by mu
-}
-
-// beginEagerly begins the first turn of an execution whose start is being committed. It returns
-// nil if there is no room for it.
-func (st *starter) beginEagerly(row *journal.Execution) *eagerStart {
-	if st.deps.NoHeadStarts || st.deps.Host.Draining() {
-		return nil
-	}
-	ctx, cancel := context.WithCancel(st.deps.Host.Context())
-	h := &eagerStart{heads: st.eager, over: make(chan struct{}), cancel: cancel}
-	if !st.group.Go(func() {
-		defer close(h.over)
-		defer cancel()
-		if f := guarded(func() { h.take(ctx, st, row) }); f != nil {
-			st.deps.Logger.Warn(
-				"a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.What,
-			)
-		}
-		st.deps.Memory.Look() // its memory can be reclaimed from now on
-	}) {
-		cancel()
-		return nil
-	}
-	return h
-}
-
-// take takes the turn.
-func (h *eagerStart) take(ctx context.Context, st *starter, row *journal.Execution) {
-	var g *admitted
-	kept := false
-	defer func() {
-		if g != nil && !kept {
-			g.Close()
-		}
-	}()
-	turn, err := st.guests.start(ctx, row, st.deps.Programs.Open, st.admitNow, func(made *admitted) { g = made })
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.unwanted:
-	case err == nil:
-		h.guest, h.turn, kept = g, turn, true
-		st.eager.add(h)
-	case g != nil && ctx.Err() == nil && !abi.IsOfHost(err):
-		h.turn, h.failed = turn, err
-	}
+	guest    *instance.Admitted // guarded by mu; nil while the turn is under way, and if there is none to hand over
+	turn     guest.Turn         // guarded by mu
+	failed   error              // guarded by mu; how the guest failed in the turn, or nil
+	unwanted bool               // guarded by mu
 }
 
 // eagerStarts are the eager starts whose turn has ended and whose run has not taken it yet. That
@@ -118,20 +69,9 @@ func (s *eagerStarts) any() *eagerStart {
 	return nil
 }
 
-var errNoRoom = errors.New("execution: no memory to spare")
-
-// admitNow is a permit for an instance if there is memory to spare.
-func (st *starter) admitNow(_ context.Context, bytes int64) (*budget.Permit, error) {
-	permit, ok := st.deps.Memory.TryAcquire(bytes)
-	if !ok {
-		return nil, errNoRoom
-	}
-	return permit, nil
-}
-
 // result waits for the end of the turn, and hands over its outcome, once: the guest, or the
 // failure. Both are nil if the turn was in vain.
-func (h *eagerStart) result() (g *admitted, turn guest.Turn, failed error) {
+func (h *eagerStart) result() (g *instance.Admitted, turn guest.Turn, failed error) {
 	if h == nil {
 		return nil, guest.Turn{}, nil
 	}

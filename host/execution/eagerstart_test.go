@@ -45,7 +45,7 @@ func TestHeadStart(t *testing.T) {
 			require.Equal(t, "guest start\n", f.takeNotes(), "the turn is taken, and the activity does not begin")
 			return nil
 		}}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "activity 1: a begins, attempt 1\n", f.takeNotes(), "the turn was taken again")
@@ -65,7 +65,7 @@ func TestHeadStartOfAFailedStart(t *testing.T) {
 			synctest.Wait()
 			return errors.New("the disk is full")
 		}}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
 		synctest.Wait()
 		require.Equal(t, "guest start\ninstance dropped\n", f.takeNotes())
@@ -73,11 +73,11 @@ func TestHeadStartOfAFailedStart(t *testing.T) {
 		require.Zero(t, f.x.Count())
 
 		f.committer.Committer = committer
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err = f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "guest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes())
-		existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		existed, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		require.True(t, existed)
 		synctest.Wait()
@@ -129,10 +129,10 @@ func TestHeadStartThatTakesLong(t *testing.T) {
 		may := f.slowFirstTurns()
 		committer := f.committer.Committer
 		f.committer.Committer = &beforeStart{committer, func() error { return errors.New("the disk is full") }}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Error(t, err)
 		f.committer.Committer = committer
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err = f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, f.takeNotes(), "no turn is over yet")
@@ -154,7 +154,7 @@ func (c *crashCounter) Inc() { c.n.Add(1) }
 
 func (f *fixture) countCrashes() *atomic.Int32 {
 	c := &crashCounter{}
-	f.x.metrics.crashes = c
+	f.x.shared.metrics.crashes = c
 	return &c.n
 }
 
@@ -184,7 +184,7 @@ func TestEndlessHeadStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		crashes, turns := f.countCrashes(), f.endless()
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		time.Sleep(turnTimeout - time.Nanosecond)
 		synctest.Wait()
@@ -221,7 +221,7 @@ func TestEndlessHeadStartInVain(t *testing.T) {
 					synctest.Wait()
 					return errors.New("the disk is full")
 				}}
-				_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+				_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 				require.Equal(t, abi.CodeStore, abi.CodeOf(err))
 				synctest.Wait()
 				require.EqualValues(t, 1, turns.Load())
@@ -230,7 +230,7 @@ func TestEndlessHeadStartInVain(t *testing.T) {
 				require.Zero(t, f.x.Count())
 
 				f.committer.Committer, f.programs.open = committer, open
-				_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
+				_, err = f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 				require.NoError(t, err)
 				synctest.Wait()
 				require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
@@ -246,7 +246,7 @@ func TestHeadStartOfAHostThatEnds(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
 		turns := f.endless()
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.EqualValues(t, 1, turns.Load())
@@ -280,7 +280,7 @@ func TestHeadStartThatTheHostBreaks(t *testing.T) {
 				}
 				return opening, err
 			}
-			_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+			_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.True(t, broken)
@@ -317,7 +317,7 @@ func TestNoMemoryForAHeadStart(t *testing.T) {
 			require.Zero(t, f.x.Memory.Waiting(), "it waits for memory")
 			return nil
 		}}
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err = f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		all.Release()
 		synctest.Wait()
@@ -339,7 +339,7 @@ func TestHeadStartThatPanics(t *testing.T) {
 			}
 			return open(ctx, row)
 		}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")

@@ -3,140 +3,21 @@ package execution
 import (
 	"cmp"
 	"context"
-	"log/slog"
-	"sync/atomic"
+	"sync"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
-
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/actor"
-	"github.com/cruster/cruster/host/admission"
 	"github.com/cruster/cruster/host/budget"
-	"github.com/cruster/cruster/host/decide"
+	"github.com/cruster/cruster/host/execution/instance"
+	"github.com/cruster/cruster/host/execution/publish"
+	"github.com/cruster/cruster/host/execution/rebuild"
+	"github.com/cruster/cruster/host/execution/recode"
 	"github.com/cruster/cruster/host/execution/request"
-	"github.com/cruster/cruster/host/faultpoint"
-	"github.com/cruster/cruster/host/follow"
-	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/hibernation"
-	"github.com/cruster/cruster/host/hoststate"
-	"github.com/cruster/cruster/host/program"
+	"github.com/cruster/cruster/host/execution/task"
 	"github.com/cruster/cruster/host/residency"
-	"github.com/cruster/cruster/host/timer"
-	"github.com/cruster/cruster/host/watch"
 	"github.com/cruster/cruster/journal"
 )
-
-// Store is the part of the store that executions read: see [journal.Store]. They write through a
-// [Committer].
-type Store interface {
-	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
-	Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error)
-	Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error)
-	FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error)
-	Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error)
-	Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error)
-	Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error)
-	journal.PublishedReader
-	journal.EntryReader
-	Brief(ctx context.Context, id journal.ID) (*journal.Execution, error)
-	BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error)
-	FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error)
-	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
-	Requested(ctx context.Context, id journal.ID, request journal.Origin) (*journal.Execution, error)
-}
-
-// Committer makes one write durable, fenced by the epoch of its shard.
-type Committer interface {
-	Commit(w journal.Write) (journal.Result, error)
-	// Shares tells whether a write would share its commit with many others, so that it would cost less than as a part
-	// of the transaction of an activity.
-	Shares() bool
-}
-
-// Activities performs the attempts of activities.
-type Activities interface {
-	Perform(ctx context.Context, task activity.Task) activity.Report
-}
-
-// Timers wakes executions: see host/timer.
-type Timers interface {
-	Set(id journal.ID, at int64)
-	Leave(id journal.ID, at int64)
-}
-
-// Programs finds the code of executions: see [program.Programs].
-type Programs interface {
-	Open(ctx context.Context, row *journal.Execution) (Opening, error)
-	Workflow(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error)
-	CheckSignal(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error)
-	Callee(
-		ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.Call, awaited bool,
-	) (*journal.Execution, error)
-	Continuation(ctx context.Context, row *journal.Execution, input []byte) (journal.Continuation, error)
-}
-
-var _ Programs = (*program.Programs)(nil)
-
-// Deps are the dependencies of executions.
-type Deps struct {
-	Activities Activities
-	Clock      clockwork.Clock
-	Committer  Committer
-	// Delivering is the budget of large values on their way from the store to a guest: see
-	// input.go. Defaults to as much as Queued.
-	Delivering *budget.Budget
-	// CompareRestored, if set, is handed the state of every restored guest, and the state of the
-	// same guest replayed. It is for tests.
-	CompareRestored func(restored, replayed *guest.Saved)
-	Entities        Entities
-	// EvictAlways drops the instance after every turn. It is for tests.
-	EvictAlways bool
-	Fault       faultpoint.Injector
-	// Followers get the log lines of workflows; nil means that there are none.
-	Followers *follow.List
-	// Hibernation decides when the states of guests are saved.
-	Hibernation hibernation.Policy
-	// IdleTimeout is how long an instance stays warm without use.
-	IdleTimeout time.Duration
-	Host        *hoststate.State
-	Logger      *slog.Logger
-	// MaxActivities bounds the attempts of activities that run at the same time.
-	MaxActivities int
-	// MaxOutcomes is how many bytes of outcomes may wait for their delivery before no further attempt of an activity,
-	// or read of an outcome, begins. 0 is no limit.
-	MaxOutcomes int64
-	// MaxEntries bounds a journal. Defaults to abi.MaxEntries.
-	MaxEntries uint64
-	// MaxInMemory bounds the executions in memory: see HasRoom. 0 is no limit.
-	MaxInMemory int
-	// Memory is the budget of instances.
-	Memory *budget.Budget
-	// NoHeadStarts has first turns wait until their start is durable. It is for tests.
-	NoHeadStarts bool
-	Programs     Programs
-	// Queued is the budget of the ops that executions wait for. It is not Memory: an execution
-	// holds it while activities that it waits for need instances.
-	Queued *budget.Budget
-	// Random yields numbers from 0 to 1, for jitter.
-	Random     func() float64
-	Registerer prometheus.Registerer
-	Slots      *guest.Slots
-	Store      Store
-	Timers     Timers
-	Watchers   *watch.List
-}
-
-// now is the wall clock, Unix nanoseconds.
-func (d *Deps) now() int64 { return d.Clock.Now().UnixNano() }
-
-// decider commits writes until it is decided whether they took effect.
-func (d *Deps) decider() decide.Writer {
-	return decide.Writer{Clock: d.Clock, Commit: d.Committer.Commit, Host: d.Host, Logger: d.Logger}
-}
 
 // maxAtWork bounds the executions at work at the same time. Those that wait for the store or for memory count, so it is
 // far more than compute.
@@ -156,33 +37,20 @@ type Executions struct {
 	// Queries asks executions questions.
 	Queries *Queries
 	// Recoder tries executions on other code, and forks them.
-	Recoder *Recoder
+	Recoder *recode.Recoder
 	// Rows finds the rows of executions.
 	Rows request.Rows
+	// Starter starts executions.
+	Starter *Starter
 	// Stops ends executions.
 	Stops *Stops
 	// Updates sends updates and waits for their answers.
 	Updates *request.Updates
 
-	metrics     *metrics
-	guests      *guests
-	born        int64 // when this host began
-	codec       hibernation.Codec
-	saving      *semaphore.Weighted          // states that are being saved
-	restoring   *semaphore.Weighted          // states that guests are being made of
-	alone       *semaphore.Weighted          // for attempts that run alone: see lostattempts.go
-	group       actor.TaskGroup              // the goroutines of runs and of their tasks
-	performing  *actor.FairQueue[journal.ID] // the attempts of activities, by execution
-	reading     *actor.FairQueue[journal.ID] // reads of outcomes of other executions, by the execution that reads
-	runs        *registry
-	resident    *residency.List
-	publisher   publisher
-	starter     *starter
-	eagerStarts eagerStarts
-	inboxLocks  request.InboxLocks
-	starts      starts
-	outcomes    outcomes
-	leaving     atomic.Int64 // counts evicted executions that are leaving memory
+	evictor *evictor
+	group   actor.TaskGroup // the goroutines of runs and of their tasks
+	runs    *registry
+	shared  *runDeps // of the runs
 }
 
 // New returns executions, none of them in memory.
@@ -191,106 +59,147 @@ func New(deps Deps) *Executions {
 	if deps.Delivering == nil {
 		deps.Delivering = budget.New(deps.Queued.Total())
 	}
-	x := &Executions{
-		Deps:    &deps,
-		metrics: newMetrics(deps.Registerer),
-		born:    deps.Clock.Now().UnixNano(),
-		alone:   semaphore.NewWeighted(1),
+	x := &Executions{Deps: &deps, Rows: request.Rows{Store: deps.Store}}
+	x.shared = &runDeps{
+		Deps:      x.Deps,
+		group:     &x.group,
+		metrics:   newMetrics(deps.Registerer),
+		publisher: publish.Publisher{Clock: deps.Clock, Workflows: deps.Programs},
+		rows:      x.Rows,
 	}
-	x.guests = &guests{deps: x.Deps, metrics: x.metrics}
-	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
-	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
-	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
-	x.outcomes.limit, x.outcomes.queues = deps.MaxOutcomes, []*actor.FairQueue[journal.ID]{x.performing, x.reading}
 	x.runs = actor.NewRegistry(
-		actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
-		func(n int) { x.metrics.inMemory.Set(float64(n)) },
+		actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x.shared, id) },
+		func(n int) { x.shared.metrics.inMemory.Set(float64(n)) },
 	)
 	x.runs.RestBy(x.after)
-	x.Rows = request.Rows{Store: deps.Store}
-	x.Ends = request.Ends{Host: deps.Host, Rows: x.Rows, Watchers: deps.Watchers}
-	x.Messages = &request.Sender{
-		Clock:     deps.Clock,
-		Committer: deps.Committer,
-		Fault:     deps.Fault,
-		Group:     &x.group,
-		Host:      deps.Host,
-		Locks:     &x.inboxLocks,
-		Logger:    deps.Logger,
-		Rows:      x.Rows,
-		Runs:      notifier{x.runs},
-		Workflows: deps.Programs,
-	}
-	x.resident = residency.New(residency.Config{
+	x.evictor = &evictor{deps: x.shared, runs: x.runs}
+	x.shared.boxes = x.runs
+	x.shared.resident = residency.New(residency.Config{
 		Budget:      deps.Memory,
 		Clock:       deps.Clock,
-		Evict:       x.evict,
+		Evict:       x.evictor.evict,
 		IdleTimeout: deps.IdleTimeout,
 		Registerer:  deps.Registerer,
 	})
-	runs := asker{deps: x.Deps, rows: x.Rows, runs: x.runs}
-	x.Inspector = &Inspector{deps: x.Deps, runs: x.runs}
-	x.Operator = &Operator{messages: x.Messages, runs: runs}
-	x.Stops = &Stops{ending: actor.NewFairQueue[journal.RunID](&x.group, maxEnding), messages: x.Messages, runs: runs}
-	x.Queries = newQueries(x.Deps, x.runs, x.guests, x.resident)
-	x.Updates = request.NewUpdates(x.Messages, x.Queries)
-	x.starter = &starter{
-		deps:     x.Deps,
-		eager:    &x.eagerStarts,
-		group:    &x.group,
-		guests:   x.guests,
-		messages: x.Messages,
-		rows:     x.Rows,
-		runs:     x.runs,
-		started:  x.metrics.started,
-	}
-	x.publisher = publisher{x.Deps}
-	x.Recoder = &Recoder{
-		deps: x.Deps, guests: x.guests, publisher: x.publisher, resident: x.resident, rows: x.Rows, starter: x.starter,
-	}
-	deps.Memory.ReclaimBy(x.reclaim)
+	x.makeGuests()
+	x.makeRequests()
+	x.makeWork()
+	deps.Memory.ReclaimBy(x.evictor.reclaim)
 	return x
 }
 
-// EvictIdle drops instances that were not used for a while, until ctx ends.
-func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
+// makeGuests makes the services that have to do with guests.
+func (x *Executions) makeGuests() {
+	guests := instance.NewGuests(instance.GuestDeps{
+		Delivering: x.Delivering,
+		Memory:     x.Memory,
+		Queued:     x.Queued,
+		Registerer: x.Registerer,
+		Slots:      x.Slots,
+		Store:      x.Store,
+	})
+	x.shared.instances = &instance.Deps{
+		Guests: guests, Memory: x.Memory, Open: x.Programs.Open, Resident: x.shared.resident,
+	}
+	x.shared.states = rebuild.NewStates(rebuild.Deps{
+		Committer:       x.Committer,
+		CompareRestored: x.CompareRestored,
+		Delivering:      x.Delivering,
+		EvictAlways:     x.EvictAlways,
+		Fault:           x.Fault,
+		Group:           &x.group,
+		Hibernation:     x.Hibernation,
+		Host:            x.Host,
+		Registerer:      x.Registerer,
+		Store:           x.Store,
+	})
+	x.shared.answers = newAnswers(x.shared.instances, x.Slots)
+}
 
-// MakeRoom has the execution leave memory that has waited longest, or drop its instance if it does more than wait. It
-// reports whether that was so: then another may leave.
-func (x *Executions) MakeRoom() (another bool) {
-	before := x.leaving.Load()
-	return x.resident.EvictOldest() && x.leaving.Load() == before
+// makeRequests makes the services for the requests of callers.
+func (x *Executions) makeRequests() {
+	x.Ends = request.Ends{Host: x.Host, Rows: x.Rows, Watchers: x.Watchers}
+	x.Messages = &request.Sender{
+		Clock:     x.Clock,
+		Committer: x.Committer,
+		Fault:     x.Fault,
+		Group:     &x.group,
+		Host:      x.Host,
+		Locks:     &x.shared.inboxes,
+		Logger:    x.Logger,
+		Rows:      x.Rows,
+		Runs:      notifier{x.runs},
+		Workflows: x.Programs,
+	}
+	runs := asker{deps: x.Deps, rows: x.Rows, boxes: x.runs}
+	x.Inspector = &Inspector{deps: x.Deps, runs: x.runs}
+	x.Operator = &Operator{messages: x.Messages, runs: runs}
+	x.Queries = &Queries{boxes: x.runs, host: x.Host}
+	x.Stops = &Stops{
+		asked: runs, ending: actor.NewFairQueue[journal.RunID](&x.group, maxEnding), messages: x.Messages, runs: x.runs,
+	}
+	x.Updates = request.NewUpdates(x.Messages, x.Queries)
+	x.shared.stopped, x.shared.updates = x.Stops, x.Updates
+}
+
+// makeWork makes the services that start executions, perform their ops and try them on other code.
+func (x *Executions) makeWork() {
+	x.Starter = &Starter{
+		deps:     x.shared,
+		eager:    &x.evictor.eager,
+		hasRoom:  x.HasRoom,
+		messages: x.Messages,
+		runs:     x.runs,
+	}
+	x.shared.tasks = task.NewPerformer(task.Deps{
+		Activities:    x.Activities,
+		Callees:       x.Starter,
+		Clock:         x.Clock,
+		Committer:     x.Committer,
+		Delivering:    x.Delivering,
+		Entities:      x.Entities,
+		Fault:         x.Fault,
+		Group:         &x.group,
+		Host:          x.Host,
+		Logger:        x.Logger,
+		MaxActivities: x.MaxActivities,
+		MaxOutcomes:   x.MaxOutcomes,
+		Messages:      x.Messages,
+		Rows:          x.Rows,
+		Runs:          runsOfTasks{x.runs},
+		Store:         x.Store,
+	})
+	x.Recoder = &recode.Recoder{Deps: recode.Deps{
+		Clock:      x.Clock,
+		Delivering: x.Delivering,
+		Fault:      x.Fault,
+		Guests:     x.shared.instances.Guests,
+		Open:       x.Programs.Open,
+		Publisher:  x.shared.publisher,
+		Queued:     x.Queued,
+		Resident:   x.shared.resident,
+		Rows:       x.Rows,
+		Starter:    x.Starter,
+		Store:      x.Store,
+	}}
+	x.shared.recoder = x.Recoder
+}
+
+// SetEntities sets the entities. They and the executions call each other, so they may come after New, before anything
+// works.
+func (x *Executions) SetEntities(entities Entities) {
+	x.Entities, x.shared.tasks.Entities = entities, entities
 }
 
 // HasRoom tells whether another execution fits into memory. If there is little room, or none, those
 // that only wait leave memory: there may be room when it is asked again.
-func (x *Executions) HasRoom() bool {
-	return admission.Room{Limit: x.MaxInMemory, Count: x.Count, Make: x.MakeRoom}.Has()
-}
+func (x *Executions) HasRoom() bool { return x.evictor.hasRoom() }
 
-// evict drops the instance of a run that is parked, and reports whether it did. One that works keeps it.
-func (x *Executions) evict(id journal.ID) bool {
-	var evicted *admitted
-	var state *hibernating
-	x.runs.WhileParked(id, func(r *run) (notice, bool) {
-		state = r.hibernate(x.Hibernation.WhenDropped)
-		if evicted = r.instance.take(); evicted != nil {
-			r.instance.evicted = true
-			r.wantToLeave()
-			if len(r.tasks.all) == 0 || r.instance.departure.wanted {
-				x.leaving.Add(1)
-			}
-		}
-		return wake{}, evicted != nil // without an instance it may leave memory altogether
-	})
-	if evicted == nil {
-		return false
-	}
-	x.save(state, evicted)
-	evicted.Close() // which takes a while, and no lock is held
-	x.Fault.Pass(faultpoint.Evict)
-	return true
-}
+// DropGuests closes all instances. No execution may be at work.
+func (x *Executions) DropGuests() { x.evictor.dropGuests() }
+
+// EvictIdle drops instances that were not used for a while, until ctx ends.
+func (x *Executions) EvictIdle(ctx context.Context) { x.shared.resident.Run(ctx) }
 
 // Wake has an execution look around: a time of its has come.
 func (x *Executions) Wake(id journal.ID) { x.runs.Post(id, wake{}) }
@@ -319,28 +228,40 @@ func (x *Executions) Idle() <-chan struct{} { return x.group.Idle() }
 // Close lets no execution begin to work any more. Those that do go on until the host ends.
 func (x *Executions) Close() { x.group.Close() }
 
-// DropGuests closes all instances. No execution may be at work.
-func (x *Executions) DropGuests() {
-	x.runs.Each(func(r *run) {
-		r.instance.drop()
-		r.instance.releaseOps()
-	})
-	for h := x.eagerStarts.any(); h != nil; h = x.eagerStarts.any() {
-		h.discard() // no run has begun to work for it
-	}
-}
-
 // after calls f after a time, or when the host ends.
 func (x *Executions) after(d time.Duration, f func()) {
 	ctx, cancel := context.WithCancel(x.Host.Context())
-	timer := x.Clock.AfterFunc(d, cancel)
+	alarm := x.Clock.AfterFunc(d, cancel)
 	context.AfterFunc(ctx, func() {
-		timer.Stop()
+		alarm.Stop()
 		f()
 	})
 }
 
-// wait sleeps unless ctx ends first.
-func (x *Executions) wait(ctx context.Context, d time.Duration) {
-	timer.Wait(ctx, x.Clock, d)
+// WakeForMail has an execution look into its inbox.
+func (x *Executions) WakeForMail(id journal.ID) { x.runs.Post(id, lookForMail{}) }
+
+// ReleaseAttempts has every run say in the journal that it gives up the attempts that it has begun, so that they do not
+// count as lost. It is for a host that stops.
+func (x *Executions) ReleaseAttempts(ctx context.Context) {
+	done := &sync.WaitGroup{}
+	x.runs.PostAll(func() notice {
+		done.Add(1)
+		return releaseRequest{done}
+	})
+	all := make(chan struct{})
+	go func() { done.Wait(); close(all) }()
+	select {
+	case <-all:
+	case <-ctx.Done():
+	}
 }
+
+// Answered tells callers that have left memory of answers of entities, which are in their inboxes.
+func (x *Executions) Answered(sent []journal.Sent) { x.shared.announce(sent) }
+
+// EntryLimit bounds the journal of an execution: see entryLimit.
+func (x *Executions) EntryLimit(row *journal.Execution) uint64 { return entryLimit(row, x.MaxEntries) }
+
+// OutcomeBytes is how many bytes of outcomes the runs have not delivered yet.
+func (x *Executions) OutcomeBytes() int64 { return x.shared.tasks.OutcomeBytes() }

@@ -23,7 +23,7 @@ func TestFaultsBringTheirBundle(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		f.panicAt = faultpoint.TurnBeforeCommit
@@ -69,7 +69,7 @@ func TestFaultOfAReplacedRun(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
 				f.scripts["w"] = []string{"activity a", "done ok"}
 				row := rowOf("w", "k")
-				_, err := f.x.Start(t.Context(), row, nil)
+				_, err := f.x.Starter.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				waiting := f.x.Ends.Await(request.RefTo(row))
 				defer waiting.Stop()

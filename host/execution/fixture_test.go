@@ -59,9 +59,10 @@ type fixture struct {
 	scanning bool
 	scanned  chan struct{} // closed when the scans have ended; nil if there are none
 
-	guests     Opener
-	programs   *scriptedPrograms
-	activities Activities
+	guests      Opener
+	maxOutcomes int64 // see [Deps]; 0 is no limit
+	programs    *scriptedPrograms
+	activities  Activities
 
 	mu      sync.Mutex
 	scripts map[string][]string    // guarded by mu; by workflow, one line a turn
@@ -146,6 +147,7 @@ func (f *fixture) boot() {
 		Host:          f.life,
 		Logger:        slog.New(&guestLines{f: f}),
 		MaxActivities: 100,
+		MaxOutcomes:   f.maxOutcomes,
 		Memory:        budget.New(f.memory),
 		Programs:      f.programs,
 		Queued:        budget.New(100 << 20),
@@ -287,7 +289,7 @@ func (f *fixture) settled(t testing.TB, r *run, d journal.Deferred) notice {
 	t.Helper()
 	row, err := f.store.Load(t.Context(), r.id)
 	require.NoError(t, err)
-	reading, release, err := f.x.inboxLocks.Share(t.Context(), r.id)
+	reading, release, err := f.x.shared.inboxes.Share(t.Context(), r.id)
 	require.NoError(t, err)
 	defer release()
 	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: d.Message()}
@@ -536,4 +538,10 @@ func (f *fixture) Send(
 		return abi.Errorf(abi.CodeStore, "no connection")
 	}
 	return nil
+}
+
+// deliverOutOf replaces the budget Delivering.
+func (f *fixture) deliverOutOf(b *budget.Budget) {
+	f.x.Delivering, f.x.Recoder.Delivering, f.x.shared.instances.Guests.Delivering = b, b, b
+	f.x.shared.states.Delivering, f.x.shared.tasks.Delivering = b, b
 }

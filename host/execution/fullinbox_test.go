@@ -34,10 +34,10 @@ func TestSignalIntoAFullInbox(t *testing.T) {
 		receiver, sender := rowOf("receiver", "k"), rowOf("sender", "k")
 		f.scripts["receiver"] = []string{"deferred d"}
 		f.scripts["sender"] = []string{"signal s " + receiver.Name(), "done sent"}
-		_, err := f.x.Start(t.Context(), receiver, nil)
+		_, err := f.x.Starter.Start(t.Context(), receiver, nil)
 		require.NoError(t, err)
 		fillInbox(t, f, receiver)
-		_, err = f.x.Start(t.Context(), sender, nil)
+		_, err = f.x.Starter.Start(t.Context(), sender, nil)
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -65,7 +65,7 @@ func TestSignalIntoTheOwnFullInbox(t *testing.T) {
 		f := newFixture(t)
 		row := rowOf("itself", "k")
 		f.scripts["itself"] = []string{"deferred d", "signal s " + row.Name(), "done sent"}
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		fillInbox(t, f, row)
 		require.NoError(

@@ -1,14 +1,13 @@
 package execution
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/execution/request"
+	"github.com/cruster/cruster/host/execution/task"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
@@ -26,7 +25,7 @@ import (
 //  1. A turn that is thrown away has stopped no one: the requests are durable with the turn, or
 //     neither is.
 //  2. No start by a step that is given up comes behind the look for its callee. The task that
-//     starts a callee is known before its op can be given up ([starts]). Its work is ended before
+//     starts a callee is known before its op can be given up ([task.Performer.AwaitStarts]). Its work is ended before
 //     the look, and the look waits for that. If the turn is thrown away after all, the op is
 //     performed again. Starts of hosts before this one are fenced.
 //  3. Hence the commit has a request for each callee that is to be stopped. Callees that the step
@@ -52,64 +51,74 @@ const childrenPage = 100
 // given up.
 func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journal.Sent, err error) {
 	everything := false
-	r.ledger.with(func(l *ledger.Ledger) {
+	r.ledger.With(func(l *ledger.Ledger) {
 		var steps []journal.StepID
 		steps, everything = l.GivesUp(turn, r.row.MovedAt != 0)
 		unwanted = append(slices.Clip(unwanted), steps...)
 	})
 	if everything {
-		return r.stopAll()
+		return r.callees().stopAll()
 	}
-	return r.stopSteps(unwanted)
+	return r.callees().stopSteps(unwanted)
 }
 
-// stopSteps returns the requests to the callees of steps.
-func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
+// callees are the executions that a run has started by its calls.
+type callees struct {
+	deps  *runDeps
+	row   *journal.Execution
+	tasks *task.Set
+}
+
+func (r *run) callees() callees { return callees{deps: r.deps, row: r.row, tasks: r.tasks} }
+
+// stopSteps returns the requests to those of steps.
+func (c callees) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
 	for _, step := range steps {
-		r.tasks.end(step)
+		c.tasks.End(step)
 	}
 	for _, step := range steps {
-		caller := journal.Caller{ID: r.id, Run: r.row.Run, Step: step}
-		if err := r.execs.starts.await(r.execs.Host.Context(), caller); err != nil {
+		caller := journal.Caller{ID: c.row.ID, Run: c.row.Run, Step: step}
+		if err := c.deps.tasks.AwaitStarts(c.deps.Host.Context(), caller); err != nil {
 			return nil, err
 		}
-		child, err := r.execs.Store.Callee(r.execs.Host.Context(), caller)
+		child, err := c.deps.Store.Callee(c.deps.Host.Context(), caller)
 		switch {
 		case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
 		case err != nil:
 			return nil, journal.Coded("look for the callee", err)
 		case child.Parent == caller && !child.State.Final(): // else it belongs to another caller, or has ended
-			sent = r.appendStop(sent, child)
+			sent = c.appendStop(sent, child)
 		}
 	}
-	r.passStops(sent)
+	c.passStops(sent)
 	return sent, nil
 }
 
-// stopAll returns the requests to all callees of the run.
-func (r *run) stopAll() (sent []journal.Sent, err error) {
-	r.tasks.endAll()
-	if err := r.execs.starts.await(r.execs.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
+// stopAll returns the requests to all of them.
+func (c callees) stopAll() (sent []journal.Sent, err error) {
+	c.tasks.EndAll()
+	allSteps := journal.Caller{ID: c.row.ID, Run: c.row.Run}
+	if err := c.deps.tasks.AwaitStarts(c.deps.Host.Context(), allSteps); err != nil {
 		return nil, err
 	}
 	var after journal.ID
 	for more := true; more; {
-		children, err := r.execs.Store.Children(r.execs.Host.Context(), r.row.Run, after, childrenPage)
+		children, err := c.deps.Store.Children(c.deps.Host.Context(), c.row.Run, after, childrenPage)
 		if err != nil {
 			return nil, journal.Coded("look for the children of a run", err)
 		}
 		for i := range children {
-			sent = r.appendStop(sent, &children[i])
+			sent = c.appendStop(sent, &children[i])
 			after = children[i].ID
 		}
 		more = len(children) == childrenPage
 	}
-	r.passStops(sent)
+	c.passStops(sent)
 	return sent, nil
 }
 
 // appendStop adds the request that a child is owed, if it is owed one.
-func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journal.Sent {
+func (c callees) appendStop(sent []journal.Sent, child *journal.Execution) []journal.Sent {
 	kind := journal.InterruptMessage
 	switch child.Pinned.OnCancel {
 	case abi.OnCancelCancel:
@@ -119,16 +128,16 @@ func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journa
 		return sent
 	}
 	m := request.StopMessage(kind, child.Chain, journal.Interrupt{
-		At: r.execs.now(), GivenUp: true, Reason: givesUpBecause(r.row),
+		At: c.deps.now(), GivenUp: true, Reason: givesUpBecause(c.row),
 	})
 	m.From = child.Parent
 	return append(sent, journal.Sent{To: child.ID, Chain: child.Chain, Message: m})
 }
 
 // passStops tells the injector that callees are about to be given up, if there are any.
-func (r *run) passStops(sent []journal.Sent) {
+func (c callees) passStops(sent []journal.Sent) {
 	if len(sent) > 0 {
-		r.execs.Fault.Pass(faultpoint.GiveUpBefore)
+		c.deps.Fault.Pass(faultpoint.GiveUpBefore)
 	}
 }
 
@@ -139,62 +148,4 @@ func givesUpBecause(row *journal.Execution) string {
 		reason += ": " + i.Reason
 	}
 	return abi.ClampReason(reason)
-}
-
-// starts are the tasks that may be starting a callee.
-type starts struct {
-	mu  sync.Mutex
-	all map[journal.Caller]chan struct{} // guarded by mu; closed when the task has ended
-}
-
-// begin notes a task of a step, before it works. The caller calls end when the task has ended. A
-// step has one task at a time, but a given-up task may still be running: the next one follows it.
-func (s *starts) begin(step journal.Caller) (end func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[journal.Caller]chan struct{}{}
-	}
-	before, over := s.all[step], make(chan struct{})
-	s.all[step] = over
-	return func() {
-		if before != nil {
-			<-before
-		}
-		close(over)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.all[step] == over {
-			delete(s.all, step)
-		}
-	}
-}
-
-// await waits until no task is at work for a step, or for any of a run if there is no step.
-func (s *starts) await(ctx context.Context, of journal.Caller) error {
-	for _, over := range s.of(of) {
-		select {
-		case <-over:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-func (s *starts) of(of journal.Caller) (all []<-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if of.Step != (journal.StepID{}) {
-		if over := s.all[of]; over != nil {
-			return []<-chan struct{}{over}
-		}
-		return nil
-	}
-	for step, over := range s.all {
-		if step.Run == of.Run {
-			all = append(all, over)
-		}
-	}
-	return all
 }

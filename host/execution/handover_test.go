@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/largevalue"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
@@ -61,7 +62,7 @@ func TestComputingGuestsHoldNoSharedMemory(t *testing.T) {
 		})
 		f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
 		row := rowWithLargeInput()
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		f.settleWith(row, "d", 3<<20)
@@ -96,12 +97,12 @@ func TestOthersStartBesideComputingGuests(t *testing.T) {
 		other.Workflow = "scripts/other"
 		other.ID = journal.IDOf("default", other.Workflow, other.Key)
 		for _, row := range []*journal.Execution{busy, other} {
-			_, err := f.x.Start(t.Context(), row, nil)
+			_, err := f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 		}
 		synctest.Wait()
 		f.x.runs.Each(func(r *run) { r.unload() })
-		f.x.Delivering = budget.New(int64(inputCopies * len(busy.Input)))
+		f.deliverOutOf(budget.New(int64(largevalue.InputCopies * len(busy.Input))))
 
 		computing := make(chan struct{})
 		f.whileComputing(busy.Workflow, func() { <-computing })

@@ -33,7 +33,7 @@ func TestHeadStartGivesWay(t *testing.T) {
 			synctest.Wait()
 			return nil
 		}}
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err = f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(
@@ -55,7 +55,7 @@ func TestHeadStartInVain(t *testing.T) {
 			synctest.Wait()
 			return errors.New("the disk is full")
 		}}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Error(t, err)
 		synctest.Wait()
 		used := f.x.Memory.Used()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/execution/instance"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hibernation"
@@ -52,7 +53,7 @@ func TestSavedStates(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newSleeper(t, 10)
 				x, ref, row := w.f.x, request.RefTo(w.row), w.row
-				require.True(t, x.evict(row.ID))
+				require.True(t, x.evictor.evict(row.ID))
 				synctest.Wait()
 				saved, err := w.f.store.Hibernated(t.Context(), row.RunKey())
 				require.NoError(t, err)
@@ -112,7 +113,7 @@ func newSleeper(t *testing.T, steps int) *sleeper {
 	w.f.hibernation.Entries = 4
 	w.f.restart(0)
 	row := rowOf("w", "k")
-	_, err := w.f.x.Start(t.Context(), row, nil)
+	_, err := w.f.x.Starter.Start(t.Context(), row, nil)
 	require.NoError(t, err)
 	time.Sleep(time.Hour)
 	return &sleeper{w, row}
@@ -127,7 +128,7 @@ func playAgain(t *testing.T, w *sleeper, row *journal.Execution) ([]byte, error)
 	for _, en := range entries {
 		require.NoError(t, err)
 		if en.Kind == journal.Delivery {
-			turn, err = g.Resume(context.Background(), resumeOf([]journal.Entry{en}))
+			turn, err = g.Resume(context.Background(), instance.ResumeOf([]journal.Entry{en}))
 		}
 	}
 	require.NotNil(t, turn.Outcome)
@@ -139,7 +140,7 @@ func TestShortJournalsAreNotSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newSleeper(t, 3)
-		require.True(t, w.f.x.evict(w.row.ID))
+		require.True(t, w.f.x.evictor.evict(w.row.ID))
 		synctest.Wait()
 		_, err := w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.ErrorIs(t, err, journal.ErrNotFound)
@@ -172,7 +173,7 @@ func TestStateOfARunThatIsFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newSleeper(t, 10)
-		require.True(t, w.f.x.evict(w.row.ID))
+		require.True(t, w.f.x.evictor.evict(w.row.ID))
 		w.f.restart(0)
 		w.f.mu.Lock()
 		w.f.panicAt = faultpoint.Replay
@@ -232,10 +233,10 @@ func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
 			}
 		}
 		row := rowOf("w", "k")
-		_, err := w.f.x.Start(t.Context(), row, nil)
+		_, err := w.f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		time.Sleep(3 * time.Minute)
-		require.True(t, w.f.x.evict(row.ID))
+		require.True(t, w.f.x.evictor.evict(row.ID))
 		synctest.Wait()
 		entries, _, err := w.f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{})
 		require.NoError(t, err)

@@ -54,7 +54,7 @@ func TestStartTakesEffectLate(t *testing.T) {
 				f := newFixture(t)
 				f.scripts["w"] = []string{"done ok"}
 				f.committer.Committer = &lateCommitter{Committer: f.committer.Committer, fails: fails}
-				existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+				existed, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 				require.NoError(t, err)
 				require.False(t, existed)
 				synctest.Wait()
@@ -109,7 +109,7 @@ func TestInterruptThatEndsItFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		row := f.sleeper(t)
-		f.x.evict(row.ID)
+		f.x.evictor.evict(row.ID)
 		synctest.Wait()
 		late := &lateCommitter{Committer: f.committer.Committer}
 		late.then = func() { // its next run ends because of it
@@ -153,7 +153,7 @@ var stopsBy = map[string]func(ctx context.Context, f *fixture, row *journal.Exec
 func (f *fixture) sleeper(t *testing.T) *journal.Execution {
 	f.scripts["w"] = []string{"interrupted; sleep 1h", "stop"}
 	row := rowOf("w", "k")
-	_, err := f.x.Start(t.Context(), row, nil)
+	_, err := f.x.Starter.Start(t.Context(), row, nil)
 	require.NoError(t, err)
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -173,7 +173,7 @@ func TestEndOfAReplacedRunIsTold(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
 				f.scripts["w"] = []string{"activity a", "done ok"}
 				row := rowOf("w", "k")
-				_, err := f.x.Start(t.Context(), row, nil)
+				_, err := f.x.Starter.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				f.update(row, "update", []string{"r", "hello", "there"})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/admission"
+	"github.com/cruster/cruster/host/execution/largevalue"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
@@ -42,13 +43,13 @@ func TestLargeInputsAreNotKept(t *testing.T) {
 		f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
 		row := rowWithLargeInput()
 		size := len(row.Input)
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Zero(t, f.x.Queued.Used())
 		f.x.runs.Each(func(r *run) {
-			require.Less(t, len(r.row.Input), keptInput)
-			r.instance.drop()
+			require.Less(t, len(r.row.Input), largevalue.KeptInput)
+			r.instance.Drop()
 		})
 		require.NoError(
 			t,
@@ -59,7 +60,7 @@ func TestLargeInputsAreNotKept(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []int{size, size}, given, "at the start, and for the replay")
 		for _, bytes := range paid {
-			require.EqualValues(t, inputCopies*size, bytes)
+			require.EqualValues(t, largevalue.InputCopies*size, bytes)
 		}
 		f.x.runs.Each(func(r *run) { r.unload() })
 		require.NoError(
@@ -87,7 +88,7 @@ func TestStartsWaitForTheMemoryOfTheirInput(t *testing.T) {
 		others := f.x.Queued.Empty()
 		require.True(t, others.Grow(f.x.Queued.Total()))
 		row := rowWithLargeInput()
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 		require.NotZero(t, admission.RetryDelay(err))
 		_, err = f.store.Load(t.Context(), row.ID)
@@ -95,13 +96,13 @@ func TestStartsWaitForTheMemoryOfTheirInput(t *testing.T) {
 
 		child := rowWithLargeInput()
 		child.Parent = journal.Caller{ID: child.ID, Run: child.Run}
-		permit, err := f.x.starter.admitInput(t.Context(), child)
+		permit, err := f.x.Starter.admitInput(t.Context(), child)
 		require.NoError(t, err)
 		require.Nil(t, permit)
 
 		started := make(chan error, 1)
 		go func() {
-			_, err := f.x.Start(t.Context(), row, nil)
+			_, err := f.x.Starter.Start(t.Context(), row, nil)
 			started <- err
 		}()
 		synctest.Wait()
@@ -120,7 +121,7 @@ func TestDeliveriesWaitForTheirMemory(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		others, err := f.x.Delivering.Acquire(t.Context(), f.x.Delivering.Total())
@@ -153,17 +154,17 @@ func TestInputsStayPaidWhenTheyAreReceivedAgain(t *testing.T) {
 		f := newFixture(t)
 		over, next := rowOf("w", "k"), rowWithLargeInput()
 		over.State = journal.Completed
-		r := newRun(f.x, over.ID)
+		r := newRun(f.x.shared, over.ID)
 		r.adopt(over)
-		input, err := f.x.starter.admitInput(t.Context(), next)
+		input, err := f.x.Starter.admitInput(t.Context(), next)
 		require.NoError(t, err)
 		again := r.Receive([]notice{started{row: next, input: input}})
 		require.Len(t, again, 1)
-		require.EqualValues(t, inputCopies*len(next.Input), input.Bytes())
-		r.takeInputs(again)
-		r.takeInputs(again) // it may be received more than once
-		require.EqualValues(t, inputCopies*len(next.Input), f.x.Queued.Used())
-		r.releaseInput()
+		require.EqualValues(t, largevalue.InputCopies*len(next.Input), input.Bytes())
+		r.input.takeFrom(again)
+		r.input.takeFrom(again) // it may be received more than once
+		require.EqualValues(t, largevalue.InputCopies*len(next.Input), f.x.Queued.Used())
+		r.input.release()
 		require.Zero(t, f.x.Queued.Used())
 	})
 }

@@ -12,34 +12,6 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// PendingOp is an op that was issued and not delivered.
-type PendingOp struct {
-	Number    uint32
-	Kind      string
-	Name      string
-	Key       string
-	Step      journal.StepID
-	Since     time.Time
-	DueAt     time.Time // zero if no time decides
-	Attempt   uint32    // of activities: the one under way or due next
-	LastError *abi.Error
-	Callee    string        // of calls: the name of the callee; empty if it is not known
-	State     journal.State // of the callee
-}
-
-// Inspection is the state of a run.
-type Inspection struct {
-	// Fuel is the fuel used by its turns.
-	Fuel int64
-	// Pending are the ops the execution waits for, in order of issue.
-	Pending []PendingOp
-	// Resident tells whether an instance was warm.
-	Resident bool
-}
-
-// KindTurn is the kind of a pending op that stands for code which computes: the execution waits for nothing else.
-const KindTurn = "turn"
-
 // inspectPatience is how long a run is asked. One that takes longer computes, as a rule, or waits for memory.
 const inspectPatience = time.Second
 
@@ -89,14 +61,19 @@ func (i *Inspector) computing(id journal.ID) (Inspection, bool) {
 }
 
 func (r *run) inspect() Inspection {
-	return Inspection{Fuel: r.instance.fuel, Pending: r.pending(), Resident: r.instance.guest != nil}
+	return Inspection{Fuel: r.instance.Fuel(), Pending: r.pending(), Resident: r.instance.Warm()}
 }
 
 // pending are the ops that are pending, in order of issue. It may be asked from any goroutine.
 func (r *run) pending() (all []PendingOp) {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
-	for o := range r.ledger.l.Ops().All() {
+	r.ledger.With(func(l *ledger.Ledger) { all = pendingOps(l) })
+	slices.SortFunc(all, func(a, b PendingOp) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+// pendingOps are the ops that are pending, in any order.
+func pendingOps(l *ledger.Ledger) (all []PendingOp) {
+	for o := range l.Ops().All() {
 		p := PendingOp{
 			Number:    o.Number,
 			Kind:      o.Kind,
@@ -114,7 +91,6 @@ func (r *run) pending() (all []PendingOp) {
 		}
 		all = append(all, p)
 	}
-	slices.SortFunc(all, func(a, b PendingOp) int { return cmp.Compare(a.Number, b.Number) })
 	return all
 }
 
@@ -126,7 +102,7 @@ func (i *Inspector) Awaits(row *journal.Execution, step journal.Caller) bool {
 	}
 	if r, found := i.runs.Get(row.ID); found {
 		waits := false
-		r.ledger.with(func(l *ledger.Ledger) { waits = l.Ops().Step(step.Step) != nil })
+		r.ledger.With(func(l *ledger.Ledger) { waits = l.Ops().Step(step.Step) != nil })
 		return waits
 	}
 	return len(row.Waiting.List) == 0 || slices.Contains(row.Waiting.List, step.Step)

@@ -19,7 +19,7 @@ func TestInspectDoesNotWaitForATurn(t *testing.T) {
 		may := f.slowFirstTurns()
 		row := rowOf("w", "k")
 		begun := time.Now()
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		in, err := f.x.Inspector.Inspect(t.Context(), request.RefTo(row))

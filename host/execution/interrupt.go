@@ -2,7 +2,6 @@ package execution
 
 import (
 	"github.com/cruster/cruster/host/execution/ledger"
-	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -26,42 +25,6 @@ func (r *run) lookForStops(reply chan<- error) {
 	r.replyAtEnd(reply)
 }
 
-// heedAll heeds requests to stop that are in the inbox. It reports whether the run goes on.
-func (r *run) heedAll(stops []journal.Envelope) (bool, error) {
-	for _, e := range stops {
-		m, err := r.execs.Store.Message(r.execs.Host.Context(), r.row.Receiver(), e.Position)
-		if err != nil {
-			return false, err
-		}
-		if err := r.heed(m); err != nil {
-			return false, err
-		}
-		if r.row == nil || r.pendingWrite != nil || r.row.State.Final() {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// heed obeys a request in the inbox. The first interrupt stands; later ones are taken and
-// forgotten.
-func (r *run) heed(m *journal.Message) error {
-	i, err := request.InterruptIn(m)
-	if err != nil {
-		return err
-	}
-	r.mail.heed(m.Position)
-	if m.Kind == journal.TerminateMessage {
-		r.end(*i)
-		return nil
-	}
-	if r.row.Interrupt == nil {
-		r.row.Interrupt = i
-		r.ledger.with(func(l *ledger.Ledger) { l.Ops().Interrupted() })
-	}
-	return nil
-}
-
 // commitStops takes requests that have caused no turn.
 func (r *run) commitStops() {
 	u := journal.Update{
@@ -69,9 +32,9 @@ func (r *run) commitStops() {
 		Waiting: r.waitingNow(), Section: r.row.Section,
 	}
 	if r.life.begun() && u.State == journal.Running {
-		r.ledger.with(func(l *ledger.Ledger) { u.WakeAt = l.Ops().WakeAt() })
+		r.ledger.With(func(l *ledger.Ledger) { u.WakeAt = l.Ops().WakeAt() })
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
+	w := rowUpdate(r.row, &u)
 	ledger.Acknowledge(&w, r.mail.asked, r.row.Interrupt)
 	r.commit("take a request to stop", w, ledger.Batch{}, func() bool {
 		r.applyUpdate(u)

@@ -19,24 +19,24 @@ import (
 // another run is looked for first; the request of others only if there is a run of another request.
 // That it is not there yet when it is looked for decides nothing: the store compares the run seen
 // here with the current one, and if this request was faster under another call, they differ.
-func (x *Executions) Launch(
+func (st *Starter) Launch(
 	ctx context.Context, row *journal.Execution, ifFinished abi.IfFinished, with *message.Signal,
 ) (_ *journal.Execution, existed bool, err error) {
 	if ifFinished != "" && ifFinished != abi.ReturnFinished {
-		if mine, err := x.Requested(ctx, row); err != nil || mine != nil {
+		if mine, err := st.Requested(ctx, row); err != nil || mine != nil {
 			return mine, true, err
 		}
 	}
 	var over journal.RunID
 	for {
-		existed, err := x.StartOver(ctx, row, over, with)
+		existed, err := st.StartOver(ctx, row, over, with)
 		if err != nil {
 			return nil, false, err
 		}
 		if !existed {
 			return row, false, nil
 		}
-		found, err := x.Rows.Load(ctx, request.Ref{ID: row.ID, Name: row.Name()})
+		found, err := st.deps.rows.Load(ctx, request.Ref{ID: row.ID, Name: row.Name()})
 		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
 			over = journal.RunID{}
 			continue // it was deleted since it was found
@@ -44,7 +44,7 @@ func (x *Executions) Launch(
 		if err != nil {
 			return nil, false, err
 		}
-		if mine, err := x.Requested(ctx, row); err != nil || mine != nil {
+		if mine, err := st.Requested(ctx, row); err != nil || mine != nil {
 			return mine, true, err
 		}
 		restart, refuse := decideFinished(ifFinished, found.State)
@@ -78,11 +78,11 @@ func decideFinished(p abi.IfFinished, state journal.State) (restart, refuse bool
 }
 
 // Requested is the run that the request of a row has started before; nil if there is none.
-func (x *Executions) Requested(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
+func (st *Starter) Requested(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
 	if row.Request == (journal.Origin{}) {
 		return nil, nil
 	}
-	mine, err := x.Store.Requested(ctx, row.ID, row.Request)
+	mine, err := st.deps.Store.Requested(ctx, row.ID, row.Request)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil
 	}
@@ -92,22 +92,22 @@ func (x *Executions) Requested(ctx context.Context, row *journal.Execution) (*jo
 	return mine, nil
 }
 
-// launchCallee starts the callee of a step, or finds the execution that has its key already. It is
+// LaunchCallee starts the callee of a step, or finds the execution that has its key already. It is
 // not refused when the host is full: the caller must be able to finish.
-func (x *Executions) launchCallee(
+func (st *Starter) LaunchCallee(
 	ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.Call, awaited bool,
 ) (*journal.Execution, bool, error) {
-	if err := x.Host.Accepting(); err != nil {
+	if err := st.deps.Host.Accepting(); err != nil {
 		return nil, false, err
 	}
-	row, err := x.Programs.Callee(ctx, caller, step, call, awaited)
+	row, err := st.deps.Programs.Callee(ctx, caller, step, call, awaited)
 	if err != nil {
 		return nil, false, err
 	}
-	x.HasRoom() // if not, an idle one leaves
-	found, existed, err := x.Launch(ctx, row, abi.ReturnFinished, nil)
+	st.hasRoom() // if not, an idle one leaves
+	found, existed, err := st.Launch(ctx, row, abi.ReturnFinished, nil)
 	if err == nil && existed && calledBefore(caller, found) {
-		return x.Launch(ctx, row, abi.RestartFailed, nil)
+		return st.Launch(ctx, row, abi.RestartFailed, nil)
 	}
 	return found, existed, err
 }

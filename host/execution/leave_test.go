@@ -19,10 +19,10 @@ func TestLeavingBesideARetry(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
 				f.scripts["w"] = []string{"activity a retries=3; lock E/held"}
 				row := rowOf("w", "k")
-				_, err := f.x.Start(t.Context(), row, nil)
+				_, err := f.x.Starter.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				synctest.Wait()
-				require.True(t, f.x.evict(row.ID))
+				require.True(t, f.x.evictor.evict(row.ID))
 				synctest.Wait()
 				require.True(t, f.x.runs.Has(row.ID), "an attempt is under way")
 				f.decide(1, "fail once")

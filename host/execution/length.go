@@ -11,13 +11,13 @@ import (
 // batch at most, and a batch of the smallest outcomes has some 16,000 ([ledger.MaxBatchBytes]).
 const roomToStop = 20_000
 
-// EntryLimit bounds the journal of an execution. The replay of a recovery is bounded by saved
-// states (hibernate.go), as long as there are any; and a state grows with the steps it knows of.
-func (x *Executions) EntryLimit(row *journal.Execution) uint64 {
+// entryLimit bounds the journal of an execution; limit is the rule. The replay of a recovery is bounded by saved states
+// (host/execution/rebuild), as long as there are any; and a state grows with the steps it knows of.
+func entryLimit(row *journal.Execution, limit uint64) uint64 {
 	if row.Interrupt != nil {
-		return x.MaxEntries + roomToStop
+		return limit + roomToStop
 	}
-	return x.MaxEntries
+	return limit
 }
 
 // lengthWarning warns that a journal comes near its limit, once for as long as the run is in memory.

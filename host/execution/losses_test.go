@@ -63,7 +63,7 @@ func TestLossesAreCountedAfterAFailure(t *testing.T) {
 				}
 				w.f.restart(0)
 				row := rowOf("w", "k")
-				_, err := w.f.x.Start(t.Context(), row, nil)
+				_, err := w.f.x.Starter.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				for range 2 {
 					time.Sleep(time.Minute + time.Second)
@@ -72,7 +72,7 @@ func TestLossesAreCountedAfterAFailure(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				require.EqualValues(t, 4, attempts.begun.Load(), "two were lost, one has failed, the next is under way")
 				if way == "Restored" {
-					require.True(t, w.f.x.evict(row.ID))
+					require.True(t, w.f.x.evictor.evict(row.ID))
 					synctest.Wait()
 				}
 				if way == "ToldToStop" {

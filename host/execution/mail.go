@@ -2,9 +2,11 @@ package execution
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/largevalue"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -16,7 +18,7 @@ type mail struct {
 	received  message.Arrivals                   // with their values
 	results   map[journal.Origin]journal.Message // in the inbox, and not in the ledger
 	due       bool                               // there may be more in the inbox
-	reading   uint64                             // the last reading of the inbox: see inboxLocks
+	reading   uint64                             // the last reading of the inbox: see [request.InboxLocks]
 	heeded    map[uint64]bool                    // the positions of all requests to stop that the run has obeyed
 	asked     []uint64                           // those that no write has acknowledged yet
 	undecided []journal.Sent                     // messages of commits whose answer was lost
@@ -25,7 +27,7 @@ type mail struct {
 
 func newMail() mail {
 	return mail{
-		deferreds: newSettlements(), received: message.NewArrivals(maxInHand),
+		deferreds: newSettlements(), received: message.NewArrivals(largevalue.MaxInHand),
 		results: map[journal.Origin]journal.Message{}, heeded: map[uint64]bool{},
 	}
 }
@@ -57,6 +59,24 @@ func (m *mail) isDue() bool { return len(m.results) > 0 || m.due }
 func (m *mail) wasRead() {
 	clear(m.results)
 	m.due = false
+}
+
+// tellResult takes the news of a result of a callee, which is in the inbox.
+func (m *mail) tellResult(l *ledger.Ledger, result journal.Message) {
+	if !l.KnowsResult(result.Envelope) {
+		m.results[result.Origin] = result
+	}
+}
+
+// readResult takes in a result that was found in the inbox.
+func (m *mail) readResult(l *ledger.Ledger, e journal.Envelope) {
+	if !l.KnowsResult(e) {
+		l.AddResult(ledger.ResultOf(e))
+	}
+	if told, is := m.results[e.Origin]; is && len(told.Value) == told.Bytes {
+		told.Position = e.Position
+		m.received.Add(told)
+	}
 }
 
 // covers tells whether the run has read its inbox since a message was put there.
@@ -125,4 +145,26 @@ func (m *mail) unreadBytes(b *ledger.Batch) (bytes int64) {
 		}
 	}
 	return bytes
+}
+
+// deliverInto puts the payload of a message into an entry.
+func deliverInto(en *journal.Entry, m *journal.Message) error {
+	if m.Kind != journal.ResultMessage {
+		en.Value = message.Delivery(*m)
+		return nil
+	}
+	var outcome abi.Outcome
+	if err := abi.Unmarshal(m.Value, &outcome); err != nil {
+		return fmt.Errorf("%w: the result of %s does not decode: %w", journal.ErrCorrupt, m.From.ID, err)
+	}
+	en.Value, en.Error = outcome.Value, outcome.Error
+	return nil
+}
+
+// records are the records of an execution except its journal.
+type records struct {
+	row     *journal.Execution
+	settled []journal.Settlement
+	inbox   []journal.Envelope
+	reading uint64 // of the inbox
 }

@@ -1,27 +1,22 @@
 package execution
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/recode"
 	"github.com/cruster/cruster/host/execution/request"
+	"github.com/cruster/cruster/host/execution/sharedledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
-// Move has an execution go on with another module, given by its digest, if its journal fits. It returns once that is
-// durable.
-func (o *Operator) Move(ctx context.Context, ref request.Ref, digest string) error {
-	return o.runs.ask(ctx, ref, func(reply chan<- error) notice { return moveRequest{digest, reply} })
-}
-
 // move replays the journal on the other module and, if it fits, makes the move durable and has the
 // run rebuilt there. Tasks of the host go on, and so do outcomes in hand: they go by step.
 func (r *run) move(m moveRequest) error {
-	defer r.ledger.with((*ledger.Ledger).Thaw) // see postponeMove
+	defer r.ledger.With((*ledger.Ledger).Thaw) // see postponeMove
 	switch {
 	case r.row.State.Final():
 		return request.AlreadyOver(r.row)
@@ -33,12 +28,11 @@ func (r *run) move(m moveRequest) error {
 	}
 	target := *r.row
 	target.Digest, target.Waiting = m.digest, r.waitsFor()
-	r.instance.drop() // two instances at once could wait for each other's memory
-	whole := part{whole: true}
-	r.ledger.with(func(l *ledger.Ledger) { whole.unanswered = l.Unanswered() })
+	r.instance.Drop() // two instances at once could wait for each other's memory
+	unanswered := sharedledger.Look(r.ledger, (*ledger.Ledger).Unanswered)
 	ctx, end := r.cancelable()
 	defer end()
-	trial, err := r.execs.Recoder.try(ctx, &target, whole, r.execs.Programs.Open)
+	trial, err := r.deps.recoder.TryMove(ctx, &target, unanswered)
 	if err != nil {
 		return err
 	}
@@ -48,7 +42,7 @@ func (r *run) move(m moveRequest) error {
 	if trial.Misfit != nil {
 		return trial.Misfit.For(r.row.Name())
 	}
-	did, err := r.execs.Recoder.performReplayed(r.execs.Host.Context(), &target, trial.did)
+	did, err := r.deps.recoder.Effects(r.deps.Host.Context(), &target, trial)
 	if err != nil {
 		return err
 	}
@@ -61,7 +55,7 @@ func (r *run) move(m moveRequest) error {
 // and run again. It reports whether the move must wait.
 func (r *run) postponeMove(m moveRequest) bool {
 	var reserved, inHand bool
-	r.ledger.with(func(l *ledger.Ledger) { reserved, inHand = l.Freeze() })
+	r.ledger.With(func(l *ledger.Ledger) { reserved, inHand = l.Freeze() })
 	if !reserved && !inHand {
 		return false
 	}
@@ -76,52 +70,53 @@ func (r *run) postponeMove(m moveRequest) bool {
 func (r *run) waitsFor() journal.Waiting {
 	w := r.waitingNow()
 	if r.life.begun() {
-		r.ledger.with(func(l *ledger.Ledger) { w.List = l.Ops().Steps() })
+		r.ledger.With(func(l *ledger.Ledger) { w.List = l.Ops().Steps() })
 	}
 	return w
 }
 
 // underWay finds an activity that is being performed and that the other code does not wait for. It may have taken
 // effect; nothing tells.
-func (r *run) underWay(trial Trial) *replay.Misfit {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
-	for step := range r.tasks.all {
-		if o := r.ledger.l.Ops().Step(step); o != nil && o.Kind == abi.OpActivity &&
-			!slices.Contains(trial.waiting, step) {
-			return &replay.Misfit{
-				Reason: "activity \"" + o.Name +
-					"\" is being performed at this moment, and the code does not wait for it",
+func (r *run) underWay(trial recode.Trial) (misfit *replay.Misfit) {
+	r.ledger.With(func(l *ledger.Ledger) {
+		for step := range r.tasks.Steps() {
+			o := l.Ops().Step(step)
+			if o != nil && o.Kind == abi.OpActivity && !slices.Contains(trial.Waiting, step) {
+				misfit = &replay.Misfit{
+					Reason: "activity \"" + o.Name +
+						"\" is being performed at this moment, and the code does not wait for it",
+				}
 			}
 		}
-	}
-	return nil
+	})
+	return misfit
 }
 
-func (r *run) commitMove(digest string, trial Trial, did ledger.Effects) error {
+func (r *run) commitMove(digest string, trial recode.Trial, did ledger.Effects) error {
 	moved := journal.Entry{
 		Kind: journal.Moved,
 		Value: abi.MustMarshal(&journal.Move{
-			From: r.row.Digest, To: digest, Waited: trial.waitedBefore, Declined: trial.declined,
+			From: r.row.Digest, To: digest, Waited: trial.WaitedBefore, Declined: trial.Declined,
 		}),
 	}
-	r.ledger.with(func(l *ledger.Ledger) { moved.Seq, moved.At = l.MoveBehind(trial.end, r.execs.now()) })
+	r.ledger.With(func(l *ledger.Ledger) { moved.Seq, moved.At = l.MoveBehind(trial.End, r.deps.now()) })
 	u := journal.Update{
 		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
-		Waiting: journal.WaitingFor(moved.Seq, trial.waiting), Section: r.row.Section,
+		Waiting: journal.WaitingFor(moved.Seq, trial.Waiting), Section: r.row.Section,
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
-	did.WriteTo(&w, r.execs.now())
-	stops, err := r.stopSteps(did.Unwanted)
+	w := rowUpdate(r.row, &u)
+	w.Entries = []journal.Entry{moved}
+	did.WriteTo(&w, r.deps.now())
+	stops, err := r.callees().stopSteps(did.Unwanted)
 	if err != nil {
 		return err
 	}
 	w.Send = append(w.Send, stops...)
-	r.execs.Fault.Pass(faultpoint.MoveBeforeCommit)
+	r.deps.Fault.Pass(faultpoint.MoveBeforeCommit)
 	if err := r.commitSends(w); err != nil {
 		return err
 	}
-	r.execs.Fault.Pass(faultpoint.MoveAfterCommit)
+	r.deps.Fault.Pass(faultpoint.MoveAfterCommit)
 	r.log.Info("moved", "from", r.row.Digest, "to", digest)
 	r.reload(ledger.Batch{})
 	r.failures.crashes = 0

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/execution/task"
 )
 
 // TestRefuse answers every message that has a caller, and no other.
@@ -27,11 +29,11 @@ func TestRefuse(t *testing.T) {
 	for _, m := range []notice{
 		started{},
 		wake{},
-		opDone{},
-		attemptFailed{},
-		txCommitted{},
-		txVoid{},
-		opDropped{},
+		ofTask{task.Done{}},
+		ofTask{task.AttemptFailed{}},
+		ofTask{task.Committed{}},
+		ofTask{task.Void{}},
+		ofTask{task.Dropped{}},
 		messageArrived{},
 		lookForMail{},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -38,18 +39,18 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		row := rowOf("w", "k")
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
-		r := newRun(f.x, row.ID)
+		r := newRun(f.x.shared, row.ID)
 		r.Receive([]notice{started{row: row}})
 		require.EqualValues(t, 1000, f.x.Queued.Used())
 		require.EqualValues(t, 1, f.x.Memory.Used())
-		r.instance.drop()
+		r.instance.Drop()
 		require.Zero(t, f.x.Memory.Used())
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "the ledger has the ops")
 
 		r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: "d", Value: abi.Nil})})
-		require.NotNil(t, r.instance.guest)
+		require.NotNil(t, r.instance.Guest())
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "they are counted once")
-		r.instance.drop()
+		r.instance.Drop()
 		r.unload()
 		require.Zero(t, f.x.Queued.Used())
 
@@ -70,16 +71,16 @@ func TestAStarvedRunIsTakenUpAgain(t *testing.T) {
 		other := f.x.Queued.Empty()
 		require.True(t, other.Grow(1))
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
-		f.x.wait(t.Context(), quarantineRetry)
+		timer.Wait(t.Context(), f.x.Clock, quarantineRetry)
 		synctest.Wait()
 		now, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)
 		require.Equal(t, journal.Running, now.State)
 		require.EqualValues(t, 1, f.x.Queued.Used())
 		other.Release()
-		f.x.wait(t.Context(), quarantineRetry)
+		timer.Wait(t.Context(), f.x.Clock, quarantineRetry)
 		synctest.Wait()
 		now, err = f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/largevalue"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
@@ -31,7 +32,7 @@ func overWithLargeInput(t *testing.T, f *fixture) (*journal.Execution, *countedR
 	f.scripts["over"] = []string{"done " + strings.Repeat("y", 1<<20)}
 	row := rowOf("over", "k")
 	row.Input = abi.MustMarshal(strings.Repeat("x", 3<<20))
-	_, err := f.x.Start(t.Context(), row, nil)
+	_, err := f.x.Starter.Start(t.Context(), row, nil)
 	require.NoError(t, err)
 	synctest.Wait()
 	brief, err := f.x.Rows.Load(t.Context(), request.RefTo(row))
@@ -52,17 +53,17 @@ func TestInputsOfRestartsArePaidForBeforeTheyAreRead(t *testing.T) {
 		over, store := overWithLargeInput(t, f)
 		others, err := f.x.Queued.Acquire(t.Context(), f.x.Queued.Total())
 		require.NoError(t, err)
-		_, _, err = f.x.ReadInput(t.Context(), over)
+		_, _, err = f.x.Starter.ReadInput(t.Context(), over)
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 		_, err = f.x.Recoder.Fork(t.Context(), over, rowOf("over", "fork"), 0)
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 		require.Zero(t, store.reads.Load())
 
 		others.Release()
-		input, release, err := f.x.ReadInput(t.Context(), over)
+		input, release, err := f.x.Starter.ReadInput(t.Context(), over)
 		require.NoError(t, err)
 		require.Greater(t, len(input), 3<<20)
-		require.GreaterOrEqual(t, f.x.Queued.Used(), int64(inputCopies*len(input)))
+		require.GreaterOrEqual(t, f.x.Queued.Used(), int64(largevalue.InputCopies*len(input)))
 		release()
 		fork := rowOf("over", "fork")
 		started, err := f.x.Recoder.Fork(t.Context(), over, fork, 0)
@@ -85,7 +86,7 @@ func TestPolledResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 			if action == "call over" {
 				f.scripts["over"] = []string{"done " + strings.Repeat("y", 1<<20)}
 				child := rowOf("over", "child")
-				_, err := f.x.Start(t.Context(), child, nil)
+				_, err := f.x.Starter.Start(t.Context(), child, nil)
 				require.NoError(t, err)
 				synctest.Wait()
 			}
@@ -93,7 +94,7 @@ func TestPolledResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 			require.NoError(t, err)
 			f.scripts["w"] = []string{action, "done ok"}
 			row := rowOf("w", "k")
-			_, err = f.x.Start(t.Context(), row, nil)
+			_, err = f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.Zero(t, store.reads.Load(), action)

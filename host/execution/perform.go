@@ -1,15 +1,12 @@
 package execution
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/message"
-	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -43,7 +40,7 @@ func (r *run) performOn(did *ledger.Effects, delivered []journal.Envelope, turn 
 		var refused *abi.Error
 		switch body := o.Body.(type) {
 		case *abi.Answer:
-			r.ledger.with(func(l *ledger.Ledger) {
+			r.ledger.With(func(l *ledger.Ledger) {
 				if update, there := l.Asked(body.ID, delivered); there {
 					did.Answers.Give(update, body)
 				}
@@ -73,53 +70,18 @@ func passAnswers(in faultpoint.Injector, did ledger.Effects, point string) {
 	}
 }
 
-// replayed sums up the local effects of the turns of a trial: code that an execution is moved to,
-// or a fork, may publish and answer where other code did not, or where no one performed it.
-type replayed struct {
-	unanswered message.Updates // the updates whose answers matter
-	answers    message.Answers
-	publish    *abi.Publish // nil if nothing was published
-	// unwanted are steps that turns have given up which had no commit of their own.
-	unwanted []journal.StepID
+func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
+	if failure != nil {
+		return abi.Outcome{Error: failure}
+	}
+	return abi.Outcome{Value: value}
 }
 
-// note takes note of a turn.
-func (p *replayed) note(player *replay.Player, turn guest.Turn) {
-	if !player.HasCommit() {
-		p.unwanted = append(p.unwanted, unwantedIn(player)...)
+// publish adds to the values that a turn publishes. Refused tells the reason if not.
+func (r *run) publish(did *ledger.Effects, body *abi.Publish) (refused *abi.Error, err error) {
+	changed, refused, err := r.published.Changed(r.deps.Host.Context(), r.row, did.Publish, body)
+	if changed != nil {
+		did.Publish = changed
 	}
-	for _, o := range turn.Issued {
-		switch body := o.Body.(type) {
-		case *abi.Answer:
-			if update, there := p.unanswered[body.ID]; there {
-				p.answers.Give(update, body)
-			}
-		case *abi.Publish:
-			if p.publish == nil {
-				p.publish = &abi.Publish{}
-			}
-			p.publish = overlaid(p.publish, body)
-		}
-	}
-}
-
-// performReplayed computes the local effects for an execution that goes on where a trial has ended.
-// Undeclared values are not published: a turn that publishes it will be refused when it is taken.
-func (c *Recoder) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (ledger.Effects, error) {
-	did := ledger.Effects{Answers: p.answers, Unwanted: p.unwanted}
-	if p.publish == nil {
-		return did, nil
-	}
-	old, err := c.rows.Published(ctx, row)
-	if err != nil {
-		return ledger.Effects{}, err
-	}
-	published, refused, err := c.publisher.merged(ctx, row, old, p.publish)
-	if err != nil {
-		return ledger.Effects{}, err
-	}
-	if refused == nil && !same(published, old) {
-		did.Publish = published
-	}
-	return did, nil
+	return refused, err
 }

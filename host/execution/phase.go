@@ -19,7 +19,7 @@ const (
 	unbegun                  // its row is here, and its guest has had no turn
 	recovering               // replayed; effects of its last turns may not be durable: see recover.go
 	live                     // all effects of its turns are durable, or in the write that is pending
-	quarantined              // a fault of the host stopped it, and its pause is not durable: see fault.go
+	quarantined              // a fault of the host stopped it, and its pause is not durable: see quarantine.go
 )
 
 // lifetime is the phase of a run. Its methods are all the transitions.

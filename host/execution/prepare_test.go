@@ -23,10 +23,10 @@ func TestPrepare(t *testing.T) {
 				w := &world{code: threads{{sleep}}, begun: map[journal.Caller]int{}}
 				w.f = newFixtureOf(t, w.open, w)
 				row := rowOf("w", "k")
-				_, err := w.f.x.Start(t.Context(), row, nil)
+				_, err := w.f.x.Starter.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				synctest.Wait()
-				require.True(t, w.f.x.evict(row.ID))
+				require.True(t, w.f.x.evictor.evict(row.ID))
 				synctest.Wait()
 				require.False(t, w.f.x.InMemory(row.ID))
 				if short {

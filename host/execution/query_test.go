@@ -22,7 +22,7 @@ func TestAQueryEndsWithItsCaller(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"sleep 1h", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		f.takeNotes()
@@ -69,7 +69,7 @@ func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 		f.scripts["w"] = []string{"sleep 1h", "done ok"}
 		f.copies()
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		used := f.x.Memory.Used()
@@ -119,7 +119,7 @@ func terminateAQuery(t *testing.T, copies, evict bool) {
 	for key, reply := range failed {
 		row := rowOf("w", key)
 		rows[key] = row
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		go func() {
@@ -129,7 +129,7 @@ func terminateAQuery(t *testing.T, copies, evict bool) {
 	}
 	synctest.Wait()
 	if evict && copies {
-		require.True(t, f.x.evict(rows["ended"].ID))
+		require.True(t, f.x.evictor.evict(rows["ended"].ID))
 		synctest.Wait()
 		require.False(t, f.x.InMemory(rows["ended"].ID))
 	}

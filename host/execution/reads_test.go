@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/task"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -68,7 +69,7 @@ func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 			f := newFixture(t)
 			ended := rowOf("ended", "child")
 			f.scripts["ended"] = []string{"done ok"}
-			_, err := f.x.Start(t.Context(), ended, nil)
+			_, err := f.x.Starter.Start(t.Context(), ended, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			store := &largeResult{Store: f.stored.Store, of: ended.ID}
@@ -87,15 +88,15 @@ func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 				}
 			}
 			row := rowOf("w", "k")
-			_, err = f.x.Start(t.Context(), row, nil)
+			_, err = f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			var inHand int64
 			f.x.runs.Each(func(r *run) {
-				inHand += r.tasks.undelivered.unread.Load() + r.tasks.undelivered.known.Load()
+				inHand += r.tasks.UndeliveredBytes()
 			})
-			require.Greater(t, inHand, int64(maxUndelivered))
-			require.LessOrEqual(t, inHand, int64(maxUndelivered+(maxReading+1)*(1<<20+100)))
+			require.Greater(t, inHand, int64(task.MaxUndelivered))
+			require.LessOrEqual(t, inHand, int64(task.MaxUndelivered+(task.MaxReading+1)*(1<<20+100)))
 			close(back)
 			synctest.Wait()
 			entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
@@ -106,7 +107,7 @@ func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 			for _, en := range entries {
 				require.Greater(t, len(en.Value), 1<<20, fmt.Sprint(en.Seq))
 			}
-			require.Zero(t, f.x.reading.Waiting())
+			require.Zero(t, f.x.shared.tasks.Waiting())
 		})
 	}
 }

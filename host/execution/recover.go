@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/instance"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
@@ -58,20 +59,10 @@ func (c *caused) note(player *replay.Player, turn guest.Turn) {
 			Cancelled: turn.Cancelled,
 		})
 	}
-	c.unwanted = append(c.unwanted, unwantedIn(player)...)
+	c.unwanted = append(c.unwanted, ledger.UnwantedIn(player)...)
 	for _, o := range turn.Issued {
 		c.issued = append(c.issued, o.StepID)
 	}
-}
-
-// unwantedIn are the steps that the last turn of a replay has given up, and that are owed something.
-func unwantedIn(player *replay.Player) (steps []journal.StepID) {
-	for _, o := range player.GaveUp() {
-		if ledger.OwesStop(o) {
-			steps = append(steps, o.StepID)
-		}
-	}
-	return steps
 }
 
 // recoverTurns performs the effects of turns without a commit of their own, and of the last turn of
@@ -88,13 +79,13 @@ func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 		return r.replayFailed(err)
 	}
 	if last.Outcome == nil && !did.Writes() {
-		r.ledger.with(func(l *ledger.Ledger) { l.SettleOwn(did.Outcomes, r.execs.now()) })
+		r.ledger.With(func(l *ledger.Ledger) { l.SettleOwn(did.Outcomes, r.deps.now()) })
 		r.life.recovered()
 		return nil
 	}
 	r.commitPerformed(ledger.Batch{}, guest.Turn{Outcome: last.Outcome}, did)
 	if r.life.phase == continued {
-		return errContinued
+		return instance.ErrContinued
 	}
 	if r.row == nil {
 		return errors.New("what the last turns caused could not be committed")
@@ -105,7 +96,8 @@ func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 // settleEarlier gives outcomes to ops of the run's own that were issued in turns with a commit.
 // They have taken effect, or were refused, and were not delivered.
 func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
-	earlier := look(r.ledger, func(l *ledger.Ledger) map[journal.StepID]any { return l.OwnBesides(others) })
+	var earlier map[journal.StepID]any
+	r.ledger.With(func(l *ledger.Ledger) { earlier = l.OwnBesides(others) })
 	for step, body := range earlier {
 		var refused *abi.Error
 		if b, is := body.(*abi.Publish); is {
@@ -114,7 +106,7 @@ func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
 				return err
 			}
 		}
-		r.ledger.with(func(l *ledger.Ledger) { l.Complete(step, outcomeOf(abi.Nil, refused), 0, r.execs.now()) })
+		r.ledger.With(func(l *ledger.Ledger) { l.Complete(step, outcomeOf(abi.Nil, refused), 0, r.deps.now()) })
 	}
 	return nil
 }

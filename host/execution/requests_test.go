@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,7 +33,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref, nowhere := request.Ref{ID: row.ID, Name: row.Name()}, request.Ref{Name: "orders/Process/nowhere"}
 		long := strings.Repeat("r", abi.MaxReason+1)
@@ -84,7 +83,7 @@ func TestRepeatedUpdateReadsNoInbox(t *testing.T) {
 		f := newFixture(t)
 		row := rowOf("w", "k")
 		f.scripts["w"] = []string{"deferred d"}
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		counted := &countedInboxes{Store: f.stored.Store}
 		f.stored.Store = counted
@@ -108,7 +107,7 @@ func TestDeferredsAreTyped(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["typed"] = []string{"deferred d", "deferred e", "done ok"}
 		row := rowOf("typed", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		text := abi.MustMarshal("text")
 		for name, c := range map[string]struct {
@@ -145,7 +144,7 @@ func TestSettlementIsRepeatedAfterAMove(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred gone", "deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		d := journal.Deferred{Name: "gone", Value: abi.MustMarshal("text"), Origin: journal.NewOrigin()}
 		require.NoError(t, f.x.Messages.Settle(t.Context(), request.RefTo(row), d))
@@ -166,7 +165,7 @@ func TestRejectionsAreClamped(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		rejection := &abi.Error{Code: "mine", Message: strings.Repeat("x", 1<<20)}
 		require.NoError(
@@ -193,10 +192,10 @@ func TestRequestsBehindAResume(t *testing.T) {
 		f := newFixture(t)
 		f.missing = true
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
-		r := newRun(f.x, row.ID)
+		r := newRun(f.x.shared, row.ID)
 		resumed, asked := make(chan error, 1), make(chan inspected, 1)
 		again := []notice{
 			resumeRequest{resumed},
@@ -221,7 +220,7 @@ func TestWait(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"sleep 10s", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref := request.Ref{ID: row.ID, Name: row.Name()}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -250,7 +249,7 @@ func TestShuttingDownAnswersCallers(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref := request.Ref{ID: row.ID, Name: row.Name()}
 		waited := make(chan error, 1)
@@ -264,40 +263,5 @@ func TestShuttingDownAnswersCallers(t *testing.T) {
 		require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(f.x.Operator.Resume(t.Context(), ref)))
 		_, err = f.x.Inspector.Inspect(t.Context(), ref)
 		require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
-	})
-}
-
-func TestRetryUntilDecided(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		failures := []error{errors.New("no connection"), abi.Errorf(abi.CodeOverloaded, "full"), nil}
-		tries := 0
-		failure, decided := f.x.retryUntilDecided(t.Context(), "try", func() error {
-			tries++
-			return failures[tries-1]
-		})
-		require.True(t, decided)
-		require.Nil(t, failure)
-		require.Equal(t, 3, tries)
-
-		failure, decided = f.x.retryUntilDecided(t.Context(), "try", func() error {
-			return abi.Errorf(abi.CodeBadInput, "no")
-		})
-		require.True(t, decided, "a failure of the request itself is its outcome")
-		require.Equal(t, abi.CodeBadInput, failure.Code)
-
-		tries = 0
-		failure, decided = f.x.retryUntilDecided(t.Context(), "try", func() error {
-			tries++
-			return journal.Coded("read a row", journal.ErrCorrupt)
-		})
-		require.True(t, decided, "one damaged row holds up no caller for ever, nor a place to read")
-		require.Equal(t, abi.CodeHostFault, failure.Code)
-		require.Equal(t, hostTries, tries)
-
-		f.life.Drain()
-		_, decided = f.x.retryUntilDecided(t.Context(), "try", f.life.Accepting)
-		require.False(t, decided, "it must not hold up a host that drains")
 	})
 }

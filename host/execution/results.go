@@ -1,12 +1,8 @@
 package execution
 
 import (
-	"context"
-	"slices"
-
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/ledger"
-	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -72,193 +68,35 @@ func results(row *journal.Execution, u *journal.Update, awaited []journal.Envelo
 	return sent
 }
 
-// maxAnnounced bounds a result that callers are handed along with the news of it. Others they read from their inbox:
-// a caller may have thousands of callees that end at once.
-const maxAnnounced = 1 << 10
-
 // announce tells callers that are in memory of results that are durable, and has others brought back.
-func (x *Executions) announce(sent []journal.Sent) {
+func (d *runDeps) announce(sent []journal.Sent) {
 	for _, s := range sent {
 		if s.Bytes > maxAnnounced {
 			s.Value = nil
 		}
-		x.runs.Post(s.To, ofChain{s.Chain, resultSent{s.Message}})
+		d.boxes.Post(s.To, ofChain{s.Chain, resultSent{s.Message}})
 	}
 }
 
 // announceEnd announces the results of a finished execution. It may be repeated.
-func (x *Executions) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
+func (d *runDeps) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
 	sent := results(row, &journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}, awaited)
 	for i := range sent {
 		sent[i].Bytes += row.LeftOut.Value // so that no one takes the value of the news for the result
 	}
-	x.announce(sent)
+	d.announce(sent)
 }
 
-// awaitMessage asks a callee to send its result to a step.
-func awaitMessage(caller *journal.Execution, step journal.StepID, now int64) journal.Message {
-	return journal.Message{Envelope: journal.Envelope{
-		Kind:   journal.AwaitMessage,
-		At:     now,
-		Origin: journal.OriginOf(caller.Run, step),
-		From:   journal.Caller{ID: caller.ID, Run: caller.Chain, Step: step},
-	}}
-}
-
-// readMail looks into the inbox for results and requests to stop that the run was told of. It reports whether the run
-// goes on.
-func (r *run) readMail() bool {
-	if !r.mail.isDue() {
-		return true
-	}
-	inbox, err := r.execs.Store.Inbox(r.execs.Host.Context(), r.row.Receiver(), 0)
-	if err != nil {
-		r.backOff("read the inbox", err)
-		r.hand.requeue(wake{})
-		return false
-	}
-	var stops []journal.Envelope
-	for _, e := range inbox {
-		switch {
-		case e.Kind.Stops() && !slices.Contains(r.mail.asked, e.Position):
-			stops = append(stops, e)
-		case e.Kind == journal.ResultMessage:
-			r.readResult(e)
+// tell tells all who wait for an execution of its row, as it is in the store.
+func (d *runDeps) tell(row *journal.Execution) {
+	d.Watchers.Notify(row)
+	d.updates.TellAnswered(d.Host.Context(), row)
+	if row.State.Final() {
+		// else the next scan finds them
+		if inbox, err := d.Store.Inbox(d.Host.Context(), row.Receiver(), 0); err == nil {
+			l := ledger.New()
+			l.Open(inbox)
+			d.announceEnd(row, l.Awaited())
 		}
 	}
-	r.mail.wasRead()
-	if r.row.State.Final() {
-		return true
-	}
-	goesOn, err := r.heedAll(stops)
-	if err != nil {
-		r.rollBack(ledger.Batch{}, err) // it meets the corruption when it is loaded
-		return false
-	}
-	return goesOn
-}
-
-// readResult takes in a result that is in the inbox.
-func (r *run) readResult(e journal.Envelope) {
-	r.ledger.with(func(l *ledger.Ledger) {
-		if !l.KnowsResult(e) {
-			l.AddResult(ledger.ResultOf(e))
-		}
-	})
-	if m, is := r.mail.results[e.Origin]; is && len(m.Value) == m.Bytes {
-		m.Position = e.Position
-		r.mail.received.Add(m)
-	}
-}
-
-// WakeForMail has an execution look into its inbox.
-func (x *Executions) WakeForMail(id journal.ID) { x.runs.Post(id, lookForMail{}) }
-
-// awaitChild has the run learn of the end of a callee: it has ended, or will send its result.
-func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
-	failure, decided := t.execs.retryUntilDecided(ctx, "wait for a workflow", func() (err error) {
-		if child.State.Final() || t.willBeSent(child) {
-			return nil
-		}
-		err = t.askForResult(ctx, child)
-		switch abi.CodeOf(err) {
-		case abi.CodeAlreadyOver, abi.CodeExecutionNotFound: // another run may have taken its place meanwhile
-			if child, err = t.reread(ctx, child); err == nil && !child.State.Final() {
-				err = abi.Errorf(abi.CodeOverloaded, "%s has just been started over", child.Name())
-			}
-		case abi.CodeHostFault: // it will be paused, and can be resumed
-			err = abi.Errorf(abi.CodeOverloaded, "%s cannot be told who waits for it: %v", child.Name(), err)
-		}
-		return err
-	})
-	switch {
-	case !decided:
-	case failure != nil:
-		t.done(abi.Outcome{Error: failure})
-	case child.State.Final():
-		t.readEnd(ctx, child)
-	default:
-		t.post(opAwaits{t.step})
-	}
-}
-
-// askForResult asks a callee that the step has found to send its result.
-func (t *task) askForResult(ctx context.Context, child *journal.Execution) error {
-	row, err := t.execs.Rows.Load(ctx, request.RefTo(child))
-	if err != nil {
-		return err
-	}
-	return t.execs.Messages.Send(ctx, row, awaitMessage(t.row, t.step, t.execs.now()))
-}
-
-// willBeSent tells whether the callee sends its result to the step without being asked.
-func (t *task) willBeSent(child *journal.Execution) bool {
-	return child.Parent == journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step} && child.Pinned.ReplyTo != nil &&
-		t.row.MovedAt == 0
-}
-
-// reread reads the row of a callee again.
-func (t *task) reread(ctx context.Context, child *journal.Execution) (*journal.Execution, error) {
-	row, err := t.execs.Rows.LoadRun(ctx, request.RefTo(child))
-	switch {
-	case abi.CodeOf(err) == abi.CodeExecutionNotFound:
-		return child, calleeSwept(child.Name())
-	case err != nil:
-		return child, err
-	}
-	return row, nil
-}
-
-// readEnd posts how a callee has ended. A large value is read for that when it is the turn of the task: there may be
-// thousands that call one execution.
-func (t *task) readEnd(ctx context.Context, child *journal.Execution) {
-	if child.LeftOut.Value == 0 {
-		t.calleeOver(child)
-		return
-	}
-	t.execs.reading.Go(t.id, func() {
-		if f := guarded(func() { t.readCallee(ctx, child) }); f != nil {
-			t.post(taskFault{t.step, t.reserved, f})
-		}
-	})
-}
-
-func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
-	var row *journal.Execution
-	failure, decided := t.execs.retryUntilDecided(ctx, "read the end of a workflow", func() (err error) {
-		row, err = t.execs.Rows.LoadRun(ctx, request.RefTo(child))
-		if err == nil {
-			row, err = t.readResultOf(ctx, row)
-		}
-		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
-			err = calleeSwept(child.Name())
-		}
-		return err
-	})
-	switch {
-	case !decided:
-	case failure != nil:
-		t.done(abi.Outcome{Error: failure})
-	default:
-		t.calleeOver(row)
-	}
-}
-
-// readResultOf reads the result of another execution for a workflow. It waits for the memory of the read; then the
-// result is counted as an outcome that was not delivered.
-func (t *task) readResultOf(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
-	if bytes := int64(row.LeftOut.Input + deliveryCopies*row.LeftOut.Value); bytes > maxInHand {
-		paid, err := t.execs.Delivering.Acquire(ctx, min(bytes, t.execs.Delivering.Total()))
-		if err != nil {
-			return nil, err
-		}
-		defer paid.Release()
-	}
-	return t.execs.Rows.Whole(ctx, row)
-}
-
-func (t *task) calleeOver(child *journal.Execution) {
-	outcome := abi.Outcome{Value: child.Value, Error: child.Error}
-	t.came(outcome)
-	t.post(calleeOver{ledger.Result{Callee: child.Run, Step: t.step, At: child.FinishedAt, Outcome: outcome}})
 }

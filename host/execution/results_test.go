@@ -67,7 +67,7 @@ func TestUnheardTerminateIsToldToCallers(t *testing.T) {
 		f.setScript([]string{"name=c"}, "sleep 1h\ndone c")
 		f.setScript(nil, "call c\ndone ok")
 		f.command(row, "start", nil, "")
-		f.x.evict(callee.ID)
+		f.x.evictor.evict(callee.ID)
 		synctest.Wait()
 		require.False(t, f.x.InMemory(callee.ID))
 		require.True(t, f.x.InMemory(row.ID))

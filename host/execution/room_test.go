@@ -11,6 +11,8 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/largevalue"
+	"github.com/cruster/cruster/host/execution/rebuild"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
@@ -74,7 +76,7 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 		})
 		f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		begun := f.x.Memory.Used()
@@ -97,8 +99,8 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 		require.Equal(t, begun+growth, f.x.Memory.Used(), "what the guest did not grow into is given back")
 
 		f.x.runs.Each(func(r *run) {
-			r.instance.drop()
-			require.Equal(t, begun+growth, r.instance.room, "a replay needs as much again")
+			r.instance.Drop()
+			require.Equal(t, begun+growth, r.instance.Room(), "a replay needs as much again")
 		})
 	})
 }
@@ -118,13 +120,13 @@ func TestReplayedPagesArePaidFor(t *testing.T) {
 		})
 		f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
-		cost := int64(deliveryCopies * len(f.settleWith(row, "d", 3<<20)))
+		cost := int64(largevalue.DeliveryCopies * len(f.settleWith(row, "d", 3<<20)))
 		require.Equal(t, []int64{cost}, paid)
 
-		f.x.runs.Each(func(r *run) { r.instance.drop() })
+		f.x.runs.Each(func(r *run) { r.instance.Drop() })
 		others, err := f.x.Memory.Acquire(t.Context(), f.x.Memory.Total())
 		require.NoError(t, err)
 		f.settleWith(row, "e", 1)
@@ -148,20 +150,20 @@ func TestPagesWaitForTheirMemory(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
-		cost := int64(deliveryCopies * len(f.settleWith(row, "d", 3<<20)))
+		cost := int64(largevalue.DeliveryCopies * len(f.settleWith(row, "d", 3<<20)))
 		others, err := f.x.Delivering.Acquire(t.Context(), f.x.Delivering.Total()-cost+1)
 		require.NoError(t, err)
 
-		pages := newPages(f.x.Deps, row.RunKey())
+		pages := rebuild.NewPages(f.x.Delivering, f.x.Store, row.RunKey())
 		type page struct {
 			entries []journal.Entry
 			err     error
 		}
 		read := make(chan page, 1)
 		go func() {
-			entries, _, err := pages.read(t.Context(), 0)
+			entries, _, err := pages.Read(t.Context(), 0)
 			read <- page{entries, err}
 		}()
 		synctest.Wait()
@@ -172,8 +174,8 @@ func TestPagesWaitForTheirMemory(t *testing.T) {
 		require.NoError(t, first.err)
 		require.Len(t, first.entries, 1)
 		require.Equal(t, f.x.Delivering.Total(), f.x.Delivering.Used())
-		require.True(t, pages.isLarge())
-		pages.release()
+		require.True(t, pages.IsLarge())
+		pages.Release()
 		require.Equal(t, others.Bytes(), f.x.Delivering.Used())
 	})
 }
@@ -187,14 +189,14 @@ func TestCrashesWaitWithNothingInHand(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t)
 			const length = 4_000_000
-			f.x.Delivering = budget.New(deliveryCopies*length + 1<<20) // one at a time
+			f.deliverOutOf(budget.New(largevalue.DeliveryCopies*length + 1<<20)) // one at a time
 			f.onResume(func(guest.Memory) error {
 				require.Positive(t, f.x.Delivering.Used())
 				return nil
 			})
 			f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
 			row := rowOf("w", "k")
-			_, err := f.x.Start(t.Context(), row, nil)
+			_, err := f.x.Starter.Start(t.Context(), row, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			f.settleWith(row, "d", length)

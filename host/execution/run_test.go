@@ -95,7 +95,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		if text == "again" {
 			row.Run = journal.NewRunID()
 		}
-		existed, err := f.x.Start(f.t.Context(), row, nil)
+		existed, err := f.x.Starter.Start(f.t.Context(), row, nil)
 		out = answerText(err)
 		if existed {
 			out = "it exists\n"
@@ -133,7 +133,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		}
 		return out
 	case "start-child":
-		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"), nil)
+		_, err := f.x.Starter.Start(f.t.Context(), rowOf(text, "child"), nil)
 		out = answerText(err)
 	case "starts":
 		f.holdStarts(text)
@@ -145,7 +145,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.sweepAt = faultpoint.LinkBeforeCommit
 		f.mu.Unlock()
 	case "signal-with-start":
-		_, err := f.x.Start(f.t.Context(), row, &message.Signal{
+		_, err := f.x.Starter.Start(f.t.Context(), row, &message.Signal{
 			Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")),
 		})
 		out = answerText(err)
@@ -234,7 +234,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.missing = text == "missing"
 		f.mu.Unlock()
 	case "evict":
-		f.x.evict(row.ID)
+		f.x.evictor.evict(row.ID)
 	case "evicting":
 		f.evicting = true
 		f.restart(0)
@@ -345,7 +345,7 @@ func (f *fixture) startOver(row *journal.Execution) string {
 	require.NoError(f.t, err)
 	_, workflow, _ := strings.Cut(stored.Workflow, "/")
 	next := rowOf(workflow, stored.Key)
-	existed, err := f.x.StartOver(f.t.Context(), next, stored.Run, nil)
+	existed, err := f.x.Starter.StartOver(f.t.Context(), next, stored.Run, nil)
 	if existed {
 		return "it exists\n"
 	}
@@ -445,7 +445,7 @@ func (f *fixture) startAtOnce(row *journal.Execution, callers string) {
 		start := *row
 		start.CreatedAt, start.Run = time.Now().UnixNano(), journal.NewRunID()
 		go func() {
-			existed, err := f.x.Start(f.t.Context(), &start, nil)
+			existed, err := f.x.Starter.Start(f.t.Context(), &start, nil)
 			f.note("start", "existed: %v, %s", existed, strings.TrimSpace(answerText(err)))
 		}()
 	}

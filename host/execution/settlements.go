@@ -4,12 +4,10 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/largevalue"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
-
-// maxInHand bounds the values that a run has in memory because it was just told them.
-const maxInHand = 64 << 10
 
 // settlements are the settled deferreds of a run, without their values. A workflow may be sent many
 // large values before it asks for the first.
@@ -43,7 +41,7 @@ func (s *settlements) set(inbox journal.Receiver, settled []journal.Settlement) 
 func (s *settlements) add(m *journal.Message) {
 	settled := m.Settlement()
 	s.settled[m.Name] = settled
-	if len(m.Value) != m.Bytes || s.inHandBytes+settled.Bytes > maxInHand {
+	if len(m.Value) != m.Bytes || s.inHandBytes+settled.Bytes > largevalue.MaxInHand {
 		return
 	}
 	if d, err := journal.DeferredIn(m); err == nil { // a decoding error is met when it is read

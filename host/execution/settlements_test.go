@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/largevalue"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
@@ -30,7 +32,7 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 			[]string{"deferred go", strings.Join(askForAll, " ; ")}, slices.Repeat([]string{"park"}, n-1),
 			[]string{"done ok"},
 		)
-		r := newRun(f.x, row.ID)
+		r := newRun(f.x.shared, row.ID)
 		w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
 		_, err := f.commits.Commit(w)
 		require.NoError(t, err)
@@ -60,11 +62,13 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		largest := 0
 		f.commits.seen = func(w journal.Write) {
 			held := 0
-			for o := range r.ledger.l.Ops().All() {
-				if o.Outcome != nil {
-					held += len(o.Outcome.Value)
+			r.ledger.With(func(l *ledger.Ledger) {
+				for o := range l.Ops().All() {
+					if o.Outcome != nil {
+						held += len(o.Outcome.Value)
+					}
 				}
-			}
+			})
 			for _, en := range w.Entries {
 				held += len(en.Value)
 			}
@@ -96,10 +100,12 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		row := rowOf("w", "k")
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
-		r := newRun(f.x, row.ID)
+		r := newRun(f.x.shared, row.ID)
 		r.Receive([]notice{started{row: row}})
 		arrived := []notice{
-			f.settled(t, r, journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*maxInHand))}),
+			f.settled(t, r, journal.Deferred{
+				Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*largevalue.MaxInHand)),
+			}),
 			f.settled(t, r, journal.Deferred{Name: "e", Value: abi.Nil}),
 		}
 		f.noLoads = 3
@@ -122,7 +128,7 @@ func TestSettlementsAreBounded(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		of := row.Settlements()
 		entity := journal.EntityID("default", "bank/Teller", "settles")

@@ -60,14 +60,14 @@ func shareResult(t *testing.T, store journal.Store, crashes bool) {
 	f.scripts["slow"] = []string{"activity a", "done " + strings.Repeat("x", length)}
 	f.scripts["w"] = []string{"call slow; sleep 1h", "done ok"}
 	for i := range callers {
-		_, err := f.x.Start(t.Context(), rowOf("w", fmt.Sprint(i)), nil)
+		_, err := f.x.Starter.Start(t.Context(), rowOf("w", fmt.Sprint(i)), nil)
 		require.NoError(t, err)
 	}
 	time.Sleep(time.Second)
 	synctest.Wait()
 	for i := range callers {
 		if i%2 == 0 { // it is brought back
-			require.True(t, f.x.evict(rowOf("w", fmt.Sprint(i)).ID))
+			require.True(t, f.x.evictor.evict(rowOf("w", fmt.Sprint(i)).ID))
 		}
 	}
 	synctest.Wait()

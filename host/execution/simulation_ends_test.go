@@ -75,7 +75,7 @@ func (l *living) endRun(words []string) {
 		next := rowOf("w", words[1])
 		var existed bool
 		if l.ask(func(ctx context.Context) (err error) {
-			existed, err = l.f.x.StartOver(ctx, next, row.Run, nil)
+			existed, err = l.f.x.Starter.StartOver(ctx, next, row.Run, nil)
 			return err
 		}) && !existed {
 			l.promise(next)

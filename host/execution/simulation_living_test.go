@@ -102,7 +102,7 @@ func (l *living) current(key string) *promised {
 
 func (l *living) start() {
 	row := rowOf("w", "k")
-	if existed, err := l.f.x.Start(context.Background(), row, nil); err == nil && !existed {
+	if existed, err := l.f.x.Starter.Start(context.Background(), row, nil); err == nil && !existed {
 		l.promise(row)
 	}
 	l.pass(0)
@@ -180,7 +180,7 @@ func (l *living) request(run *promised, words []string) {
 	case "update":
 		l.update(run, len(words) > 1)
 	case "evict":
-		x.evict(run.row.ID)
+		x.evictor.evict(run.row.ID)
 	case "flood":
 		l.flood(run)
 	case "drain":

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/publish"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
@@ -67,7 +68,7 @@ func (g *threadsGuest) show(turn *guest.Turn) {
 		return
 	}
 	b.State = append(b.State, abi.Published{Name: fmt.Sprint("turn", n%livesTurns), Value: abi.MustMarshal(n)})
-	g.Shown = overlaid(g.Shown, b)
+	g.Shown = publish.Overlaid(g.Shown, b)
 	g.perform(turn, call{abi.OpPublish, abi.MustMarshal(b)})
 }
 
@@ -173,9 +174,9 @@ func (l *living) verifyPublished(row *journal.Execution, g *threadsGuest) {
 		published, err = &journal.Published{}, nil
 	}
 	require.NoError(l.f.t, err)
-	want, refused, err := l.f.x.publisher.merged(context.Background(), row, &journal.Published{}, g.Shown)
+	want, refused, err := l.f.x.shared.publisher.Merged(context.Background(), row, &journal.Published{}, g.Shown)
 	require.NoError(l.f.t, err)
-	if refused != nil || !same(want, published) {
+	if refused != nil || !publish.Same(want, published) {
 		l.wrong(
 			"%s has published %q, and the journal says %q", row.Name(), publishedText(published), publishedText(want),
 		)

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/actor"
-	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -23,36 +19,24 @@ import (
 // memory, and knows that the row is not news.
 //
 // A signal may come with it: then both are durable, or neither.
-func (x *Executions) Start(
+func (st *Starter) Start(
 	ctx context.Context, row *journal.Execution, with *message.Signal,
 ) (existed bool, err error) {
-	return x.starter.startOver(ctx, row, journal.RunID{}, with)
+	return st.startOver(ctx, row, journal.RunID{}, with)
 }
 
 // StartOver is Start of a run that replaces a finished run, if that is there still: see
 // [journal.EarlierOf]. If another run is there by now, existed is true. Nothing has to be done for
 // the finished run: no one waits for it any more, and if it is in memory, it makes room when it
 // learns of another chain.
-func (x *Executions) StartOver(
+func (st *Starter) StartOver(
 	ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal,
 ) (existed bool, err error) {
-	return x.starter.startOver(ctx, row, over, with)
-}
-
-// starter makes the rows of new executions durable, and sets them to work.
-type starter struct {
-	deps     *Deps
-	eager    *eagerStarts
-	group    *actor.TaskGroup
-	guests   *guests
-	messages *request.Sender
-	rows     request.Rows
-	runs     *registry
-	started  prometheus.Counter
+	return st.startOver(ctx, row, over, with)
 }
 
 // startOver starts an execution, in the place of a finished run if that is named.
-func (st *starter) startOver(
+func (st *Starter) startOver(
 	ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal,
 ) (existed bool, err error) {
 	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Start: row, Replace: over}
@@ -68,15 +52,15 @@ func (st *starter) startOver(
 		w.Receive = &m
 	}
 	st.deps.Fault.Pass(before)
-	if existed, err = st.start(ctx, w); err != nil || existed {
+	if existed, err = st.StartWrite(ctx, w); err != nil || existed {
 		return existed, err
 	}
 	st.deps.Fault.Pass(after)
 	return false, nil
 }
 
-// start is Start of an execution that may have a journal already.
-func (st *starter) start(ctx context.Context, w journal.Write) (existed bool, err error) {
+// StartWrite is Start of a write, which may bring a journal along.
+func (st *Starter) StartWrite(ctx context.Context, w journal.Write) (existed bool, err error) {
 	row := w.Start
 	input, err := st.admitInput(ctx, row)
 	if err != nil {
@@ -123,13 +107,13 @@ func (st *starter) start(ctx context.Context, w journal.Write) (existed bool, er
 	if res.Existed {
 		return true, nil
 	}
-	st.started.Inc()
+	st.deps.metrics.started.Inc()
 	return false, nil
 }
 
 // commitStart makes a start durable. If the answer to its commit was lost, the row tells: had it been of another start,
 // it would have been there before.
-func (st *starter) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
+func (st *Starter) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
 	return st.deps.decider().Do(ctx, w, func(_ journal.Result, refusal error) (journal.Result, error) {
 		if errors.Is(refusal, journal.ErrSwept) { // the commit that had no answer took effect
 			return journal.Result{}, abi.Errorf(

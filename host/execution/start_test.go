@@ -40,7 +40,7 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 			synctest.Wait()
 			found = f.takeNotes()
 		}}
-		existed, err := f.x.Start(t.Context(), row, nil)
+		existed, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		require.False(t, existed)
 		synctest.Wait()
@@ -89,7 +89,7 @@ func TestStartThatIsDeletedFirst(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, sweep())
 		}}
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
 		synctest.Wait()
 		require.Zero(t, f.x.Count())
@@ -114,7 +114,7 @@ func TestStartThatRecoveryFinds(t *testing.T) {
 			synctest.Wait()
 			found = f.takeNotes()
 		}}
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "guest start\n", found, "the first turn, ahead of the start; it is not loaded")
@@ -132,7 +132,7 @@ func TestStartOfASweptName(t *testing.T) {
 		f.scripts["w"] = []string{"deferred d", "done once"}
 		first := rowOf("w", "k")
 		f.x.runs.Hold(first.ID)
-		_, err := f.x.Start(t.Context(), first, nil)
+		_, err := f.x.Starter.Start(t.Context(), first, nil)
 		require.NoError(t, err)
 		require.NoError(
 			t,
@@ -149,7 +149,7 @@ func TestStartOfASweptName(t *testing.T) {
 
 		second := rowOf("w", "k")
 		second.CreatedAt++
-		existed, err := f.x.Start(t.Context(), second, nil)
+		existed, err := f.x.Starter.Start(t.Context(), second, nil)
 		require.NoError(t, err)
 		require.False(t, existed)
 		f.x.runs.Unhold(first.ID)
@@ -181,7 +181,7 @@ func TestStartBehindAnUnload(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done once"}
 		first, second := rowOf("w", "k"), rowOf("w", "k")
-		r := newRun(f.x, first.ID)
+		r := newRun(f.x.shared, first.ID)
 		r.Receive([]notice{started{row: first}})
 		r.mail.deferreds.add((&journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}).Message())
 		r.unload()
@@ -214,7 +214,7 @@ func TestStartGivenUpInDoubt(t *testing.T) {
 		f.commits.next = []string{"lose"}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := f.x.Start(ctx, rowOf("w", "k"), nil)
+		_, err := f.x.Starter.Start(ctx, rowOf("w", "k"), nil)
 		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
@@ -228,7 +228,7 @@ func TestStartThatIsLost(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
 		f.commits.next = []string{"drop", "drop"}
-		existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		existed, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		require.False(t, existed)
 		synctest.Wait()

@@ -16,7 +16,7 @@ import (
 
 // setLength has the journal of a run have so many entries.
 func setLength(r *run, entries uint64) {
-	r.ledger.with(func(l *ledger.Ledger) { l.MoveBehind(replay.Position{Seq: entries - 1}, 0) })
+	r.ledger.With(func(l *ledger.Ledger) { l.MoveBehind(replay.Position{Seq: entries - 1}, 0) })
 }
 
 // TestTooLongAJournal pauses an execution whose journal has reached its limit. What was to be delivered is journaled
@@ -27,8 +27,8 @@ func TestTooLongAJournal(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done never"}
 		row := rowOf("w", "k")
-		r := newRun(f.x, row.ID)
-		_, err := f.x.starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+		r := newRun(f.x.shared, row.ID)
+		_, err := f.x.Starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r.Receive([]notice{started{row: row}})
 		setLength(r, abi.MaxEntries)
@@ -38,7 +38,7 @@ func TestTooLongAJournal(t *testing.T) {
 		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
-		r.instance.drop()
+		r.instance.Drop()
 	})
 }
 
@@ -60,10 +60,10 @@ func TestRoomToStop(t *testing.T) {
 				f := newFixture(t)
 				f.scripts["w"] = []string{"interrupted ; deferred d", "deferred e", "stop"}
 				row := rowOf("w", "k")
-				_, err := f.x.starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+				_, err := f.x.Starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 				require.NoError(t, err)
 				ref := request.Ref{ID: row.ID, Name: row.Name()}
-				r := newRun(f.x, row.ID)
+				r := newRun(f.x.shared, row.ID)
 				r.Receive([]notice{started{row: row}})
 				setLength(r, c.at)
 				settle := func(name string) {
@@ -74,7 +74,7 @@ func TestRoomToStop(t *testing.T) {
 				}
 				settle("d")
 				require.Equal(t, journal.Paused, r.row.State, "a request to stop has not come yet")
-				r.instance.drop()
+				r.instance.Drop()
 				require.NoError(t, f.x.Operator.ResumeToStop(t.Context(), ref, "enough"))
 				synctest.Wait()
 				ended, err := f.store.Load(t.Context(), row.ID)
@@ -91,13 +91,13 @@ func TestWarningOfALongJournal(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred a", "deferred b", "deferred c", "done"}
 		row := rowOf("w", "k")
-		_, err := f.x.starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+		_, err := f.x.Starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
-		r := newRun(f.x, row.ID)
+		r := newRun(f.x.shared, row.ID)
 		r.Receive([]notice{started{row: row}})
 		setLength(r, 199_998)
 		reg := prometheus.NewPedanticRegistry()
-		reg.MustRegister(f.x.metrics.long)
+		reg.MustRegister(f.x.shared.metrics.long)
 		var counted []float64
 		for _, name := range []string{"a", "b", "c"} {
 			r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: name, Value: abi.Nil, At: 1})})
@@ -106,6 +106,6 @@ func TestWarningOfALongJournal(t *testing.T) {
 			counted = append(counted, families[0].GetMetric()[0].GetCounter().GetValue())
 		}
 		require.Equal(t, []float64{0, 1, 1}, counted, "each is warned of once")
-		r.instance.drop()
+		r.instance.Drop()
 	})
 }

@@ -21,7 +21,7 @@ type turnLog struct {
 }
 
 func (r *run) turnLog() turnLog {
-	return turnLog{followers: r.execs.Followers, log: r.log, row: r.row, now: r.execs.now}
+	return turnLog{followers: r.deps.Followers, log: r.log, row: r.row, now: r.deps.now}
 }
 
 // write releases the log lines of a committed turn.
@@ -55,12 +55,4 @@ func reportsCrash(l guest.LogLine) bool {
 		slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "thread '"}, func(begin string) bool {
 			return strings.HasPrefix(l.Message, begin)
 		})
-}
-
-// logCrashed releases the log lines of a turn in which the guest crashed. The turn is taken again, so
-// they come once for crashes in a row. A turn aborted by a host shutdown did not crash.
-func (r *run) logCrashed(turn guest.Turn, err error) {
-	if r.failures.crashes == 0 && guest.IsTrap(err) && !r.execs.Host.Over() {
-		r.turnLog().writeCrashed(turn)
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/execution/task"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -42,7 +43,7 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 			}
 			return fanned.Perform(ctx, task)
 		})
-		f.x.Activities = byWorkflow
+		f.x.shared.tasks.Activities = byWorkflow
 		var issued []string
 		for n := range steps {
 			issued = append(issued, fmt.Sprintf("activity a%d", n))
@@ -58,13 +59,13 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 			}
 		}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
-		require.LessOrEqual(t, fanned.ran.Load(), int64(maxUndelivered/bulk+1+places))
-		require.Greater(t, fanned.ran.Load(), int64(maxUndelivered/bulk))
+		require.LessOrEqual(t, fanned.ran.Load(), int64(task.MaxUndelivered/bulk+1+places))
+		require.Greater(t, fanned.ran.Load(), int64(task.MaxUndelivered/bulk))
 
-		_, err = f.x.Start(t.Context(), rowOf("other", "k"), nil)
+		_, err = f.x.Starter.Start(t.Context(), rowOf("other", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.EqualValues(t, 1, others.ran.Load(), "others have places")
@@ -77,7 +78,7 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Len(t, entries, steps, "all are delivered")
-		require.Zero(t, f.x.performing.Waiting())
+		require.Zero(t, f.x.shared.tasks.Waiting())
 	})
 }
 
@@ -90,8 +91,8 @@ func TestOutcomesOfAllRunsAreBounded(t *testing.T) {
 		const runs, steps, places, limit = 50, 4, 100, 10 * bulk
 		var ran bulky
 		f := newFixture(t)
-		f.x.Activities = &ran
-		f.x.outcomes.limit = limit
+		f.activities, f.maxOutcomes = &ran, limit
+		f.reboot()
 		f.scripts["w"] = append(
 			[]string{"activity a;activity b;activity c;activity d"}, slices.Repeat([]string{"park"}, steps-1)...,
 		)
@@ -104,7 +105,7 @@ func TestOutcomesOfAllRunsAreBounded(t *testing.T) {
 			}
 		}
 		for n := range runs {
-			_, err := f.x.Start(t.Context(), rowOf("w", fmt.Sprint(n)), nil)
+			_, err := f.x.Starter.Start(t.Context(), rowOf("w", fmt.Sprint(n)), nil)
 			require.NoError(t, err)
 		}
 		synctest.Wait()
@@ -112,12 +113,12 @@ func TestOutcomesOfAllRunsAreBounded(t *testing.T) {
 		require.LessOrEqual(t, ran.ran.Load(), int64(limit/bulk+1+places))
 		require.Less(t, ran.ran.Load(), int64(runs*steps))
 		require.Greater(t, f.x.OutcomeBytes(), int64(limit))
-		require.Positive(t, f.x.performing.Waiting())
+		require.Positive(t, f.x.shared.tasks.Waiting())
 
 		close(back)
 		synctest.Wait()
 		require.EqualValues(t, runs*steps, ran.ran.Load())
-		require.Zero(t, f.x.performing.Waiting())
+		require.Zero(t, f.x.shared.tasks.Waiting())
 		require.Zero(t, f.x.OutcomeBytes())
 	})
 }

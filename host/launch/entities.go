@@ -28,7 +28,7 @@ func (s ForEntities) Check(ctx context.Context, namespace, deployment string, ca
 func (s ForEntities) Start(ctx context.Context, namespace, deployment string, call *abi.Call) error {
 	row, err := s.Programs.Prepare(ctx, program.CallOf(namespace, deployment, call))
 	if err == nil {
-		_, _, err = s.Executions.Launch(ctx, row, abi.ReturnFinished, nil)
+		_, _, err = s.Executions.Starter.Launch(ctx, row, abi.ReturnFinished, nil)
 	}
 	return err
 }

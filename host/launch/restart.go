@@ -36,8 +36,8 @@ func (l *Launcher) Restart(
 	if err != nil {
 		return nil, false, err
 	}
-	if row, err = l.deps.Executions.Requested(ctx, &journal.Execution{ID: over.ID, Request: request}); err != nil ||
-		row != nil {
+	mine := &journal.Execution{ID: over.ID, Request: request}
+	if row, err = l.deps.Executions.Starter.Requested(ctx, mine); err != nil || row != nil {
 		return row, true, err
 	}
 	if !over.State.Final() {
@@ -56,7 +56,7 @@ func (l *Launcher) Restart(
 	}
 	release := func() {}
 	if req.Input == nil {
-		if req.Input, release, err = l.deps.Executions.ReadInput(ctx, over); err != nil {
+		if req.Input, release, err = l.deps.Executions.Starter.ReadInput(ctx, over); err != nil {
 			return nil, false, err
 		}
 	}
@@ -65,7 +65,7 @@ func (l *Launcher) Restart(
 	if err != nil {
 		return nil, false, err
 	}
-	existed, err = l.deps.Executions.StartOver(ctx, next, over.Run, nil)
+	existed, err = l.deps.Executions.Starter.StartOver(ctx, next, over.Run, nil)
 	if err != nil || !existed {
 		return next, false, err
 	}

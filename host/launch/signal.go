@@ -25,7 +25,7 @@ func (l *Launcher) SignalWithStart(
 		return nil, false, err
 	}
 	for {
-		row, existed, err = l.deps.Executions.Launch(ctx, row, start.IfFinished, s)
+		row, existed, err = l.deps.Executions.Starter.Launch(ctx, row, start.IfFinished, s)
 		if err != nil || !existed {
 			return row, existed, err
 		}

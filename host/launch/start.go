@@ -35,7 +35,7 @@ func (l *Launcher) Start(ctx context.Context, req StartRequest) (row *journal.Ex
 	if row, err = l.admit(ctx, req); err != nil {
 		return nil, false, err
 	}
-	return l.deps.Executions.Launch(ctx, row, req.IfFinished, nil)
+	return l.deps.Executions.Starter.Launch(ctx, row, req.IfFinished, nil)
 }
 
 // Execute starts an execution, or finds the execution started under the same key, and returns it once it has ended or
@@ -48,7 +48,7 @@ func (l *Launcher) Execute(ctx context.Context, req StartRequest) (row *journal.
 	// It is waited for from before it is there, so that there is no need to look it up.
 	waiting := l.deps.Executions.Ends.Await(request.RefTo(row))
 	defer waiting.Stop()
-	row, existed, err = l.deps.Executions.Launch(ctx, row, req.IfFinished, nil)
+	row, existed, err = l.deps.Executions.Starter.Launch(ctx, row, req.IfFinished, nil)
 	switch {
 	case err != nil || row.State != journal.Running:
 	case existed:

@@ -4,6 +4,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -45,4 +46,14 @@ func (l *Ledger) GivesUp(turn guest.Turn, moved bool) (steps []journal.StepID, e
 func (l *Ledger) GivesUpAny(turn guest.Turn, moved bool) bool {
 	steps, everything := l.GivesUp(turn, moved)
 	return everything || len(steps) > 0
+}
+
+// UnwantedIn are the steps that the last turn of a replay has given up, and that are owed something.
+func UnwantedIn(player *replay.Player) (steps []journal.StepID) {
+	for _, o := range player.GaveUp() {
+		if OwesStop(o) {
+			steps = append(steps, o.StepID)
+		}
+	}
+	return steps
 }

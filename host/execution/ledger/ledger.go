@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
@@ -118,31 +117,6 @@ func (l *Ledger) Freeze() (undecided, inHand bool) {
 
 // Thaw lets numbers be reserved again.
 func (l *Ledger) Thaw() { l.frozen = false }
-
-// applyTurn takes delivered and cancelled ops from the pending ones and adds those just issued. It returns the steps
-// that the guest gave up on.
-func (l *Ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp []journal.StepID) {
-	for _, en := range delivered {
-		l.ops.Remove(en.Op.Number)
-	}
-	for _, o := range turn.Issued {
-		l.ops.Add(o)
-		l.ops.Change(o.StepID, l.giveHeld)
-	}
-	for _, number := range turn.Cancelled {
-		if o := l.ops.Remove(number); o != nil {
-			gaveUp = append(gaveUp, o.StepID)
-			switch {
-			case o.Message == nil:
-			case o.Message.Kind == journal.ResultMessage:
-				l.unwanted = append(l.unwanted, o.Message.Position)
-			default:
-				l.dealAgain(*o.Message)
-			}
-		}
-	}
-	return append(gaveUp, l.enterTurn(delivered, turn)...)
-}
 
 // Pending is the ops by number.
 func (l *Ledger) Pending() map[uint32]*op.Op {

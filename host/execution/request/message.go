@@ -69,3 +69,13 @@ func (s *Sender) cameLate(ctx context.Context, row *journal.Execution, m journal
 	}
 	return nil
 }
+
+// AwaitMessage asks a callee to send its result to a step.
+func AwaitMessage(caller *journal.Execution, step journal.StepID, now int64) journal.Message {
+	return journal.Message{Envelope: journal.Envelope{
+		Kind:   journal.AwaitMessage,
+		At:     now,
+		Origin: journal.OriginOf(caller.Run, step),
+		From:   journal.Caller{ID: caller.ID, Run: caller.Chain, Step: step},
+	}}
+}
