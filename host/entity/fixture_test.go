@@ -85,6 +85,9 @@ func eachStore(t *testing.T, test func(t *testing.T, kind string)) {
 	for _, kind := range stores {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			if kind == "postgres" {
+				pgtest.DSN(t) // starts the server: in a bubble, its start would wait for virtual time
+			}
 			test(t, kind)
 		})
 	}
