@@ -24,12 +24,12 @@ help: ## List the targets
 .PHONY: build
 build: build-rust build-go ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
 
-# By what they need; what takes longest comes first.
+# By their compiler; the slower build comes first.
 .PHONY: build-rust build-go
 build-rust: $(RUST_MODULES)
 build-go: bin/cruster-host $(GO_MODULES) $(OWN_MODULES)
 
-# Go decides itself what is out of date, so these targets always run.
+# Go itself finds the stale packages, so these targets always run.
 .PHONY: FORCE
 bin/cruster-host: FORCE
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o $@ ./cmd/cruster-host
@@ -56,7 +56,7 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 check: ## Before each commit: words, lint, and the tests on SQLite, of what has changed; a few minutes
 	scripts/check.sh
 
-# What is built once gains nothing from what Cargo keeps to build the next time faster.
+# A single build gains nothing from Cargo's files for incremental builds.
 .PHONY: test
 test: export CARGO_INCREMENTAL = 0
 test: ## Everything that CI runs: lint and verify, then all tests on both stores, with -race in the rooms of the host

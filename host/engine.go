@@ -104,7 +104,7 @@ func New(cfg Config) (*Engine, error) {
 		}
 	}
 	e := &Engine{
-		cfg: cfg, clock: timer.NewSteady(cfg.Clock), log: cfg.Logger, store: cfg.Store, state: state,
+		cfg: cfg, clock: timer.NewSlewedClock(cfg.Clock), log: cfg.Logger, store: cfg.Store, state: state,
 		wasm: runtime, egress: egress.NewClient(cfg.Egress),
 	}
 	e.wire()

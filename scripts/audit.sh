@@ -3,11 +3,11 @@
 # that should not be there.
 #
 #   scripts/audit.sh           all of it; asks two databases over the network
-#   scripts/audit.sh offline   what needs no database: licences, bans and sources of crates
+#   scripts/audit.sh offline   the parts without a database: licences, bans and sources of crates
 #
-# govulncheck looks up the Go modules, and reports what is called; cargo-deny looks up
-# the crates in Cargo.lock, as deny.toml says: those of guests, and those of the client. A database that is out of reach is a
-# failure: nothing was checked then.
+# govulncheck looks up the Go modules, and reports vulnerable functions that are called; cargo-deny looks up the
+# crates in Cargo.lock, of guests and of the client, as deny.toml says. A database that is out of reach is a failure:
+# nothing was checked then.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,7 +21,7 @@ cargo_deny() {
 	local root=${CRUSTER_TOOLS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/tools}/cargo-deny-$cargo_deny_version
 	if [[ ! -x $root/bin/cargo-deny ]]; then
 		echo "audit: building cargo-deny $cargo_deny_version, this once" >&2
-		# Make hands its jobserver only to what it takes for another make.
+		# Make hands its jobserver only to commands that look like another make.
 		env -u MAKEFLAGS -u MFLAGS cargo install --quiet --locked --root "$root" "cargo-deny@$cargo_deny_version" >&2
 	fi
 	echo "$root/bin/cargo-deny"
@@ -29,7 +29,7 @@ cargo_deny() {
 
 audit_go() {
 	local govulncheck folder report
-	# As the product is built, so that what they share is compiled once.
+	# As the product is built, so that shared packages are compiled once.
 	export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 	govulncheck=$(go tool -modfile=tools/govulncheck/go.mod -n govulncheck)
 	for folder in . abi guest-sdk/go modules/examples/libraries; do

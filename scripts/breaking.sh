@@ -4,14 +4,14 @@
 #
 #   scripts/breaking.sh [REF]
 #
-# REF is what is compared with: by default the last release, that is the latest tag
+# REF is the base of the comparison: by default the last release, that is the latest tag
 # vX.Y.Z below HEAD; before the first release, where this branch left main, or on main
 # itself the commit before. In a shallow clone neither may be there: it then says so
 # and fails, and `git fetch --unshallow --tags` helps.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# As the product is built, so that what they share is compiled once.
+# As the product is built, so that shared packages are compiled once.
 export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
 fail() { echo "breaking: $*" >&2; exit 1; }

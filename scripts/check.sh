@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What a person runs before each commit: the parts of `make test` that look at what has changed, in a few minutes.
+# The checks before each commit: the parts of `make test` that concern the changes, in a few minutes.
 #
 #   scripts/check.sh
 #
-# Words and documentation; golangci-lint, which remembers the packages that have not changed; rustfmt and clippy if code in
-# Rust has changed since the last commit on main; and tests of Go packages, of which Go repeats those that something they depend on
-# has changed for. They run without the race detector, and for the most part without Postgres: subtests on it, and the
-# packages whose tests start processes or need it, are left to `make test`.
+# Words and documentation; golangci-lint, which remembers the packages that have not changed; rustfmt and clippy if
+# code in Rust has changed since the last commit on main; and tests of Go packages, which Go repeats if a dependency
+# of theirs has changed. They run without the race detector, and for the most part without Postgres: subtests on it,
+# and the packages whose tests start processes or need it, are left to `make test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # As the product is built, so that its dependencies are compiled once for all.

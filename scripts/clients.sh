@@ -2,32 +2,32 @@
 # The clients in other languages than Go: generates their code, checks and tests them.
 #
 #   scripts/clients.sh generate          generate the code of the protobuf contract
-#   scripts/clients.sh verify            tell whether the committed code is what the contract yields; changes nothing
+#   scripts/clients.sh verify            compare the committed code with the generated code; changes nothing
 #   scripts/clients.sh lint              rustfmt and clippy; mypy; tsc
 #   scripts/clients.sh test              the tests that need no host, and rustdoc; tests/clients has those with one
 #   scripts/clients.sh rust NAME         build an example of the Rust client, and print its path
 #   scripts/clients.sh typescript NAME   build an example of the TypeScript client, and print its path
-#   scripts/clients.sh python ARGS…      Python with the client and what it needs, in this folder
+#   scripts/clients.sh python ARGS…      Python with the client and its packages, in this folder
 #
-# What Python and Node.js need is installed once for each set of versions, outside of the tree
+# The packages of Python and Node.js are installed once for each set of versions, outside of the tree
 # (CRUSTER_CLIENTS_CACHE), by the hashes in clients/python/requirements.txt and
 # clients/typescript/package-lock.json. Crates are pinned by clients/rust/Cargo.lock, and built in
 # the clone, as scripts/rust.sh says why. They have a folder of their own: Cargo names the libraries
-# of guests alike in both workspaces, and each would take those of the other for its own.
+# of guests alike in both workspaces, and each would take the libraries of the other for its own.
 set -euo pipefail
 shopt -s inherit_errexit # a folder of packages whose installation failed is not complete
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
-# Make hands its jobserver only to what it takes for another make.
+# Make hands its jobserver only to commands that look like another make.
 unset MAKEFLAGS MFLAGS
 
 usage() { sed -n '4,10s/^# *//p' scripts/clients.sh >&2; exit 2; }
 
-# Crates have the features that what is built with them asks for. All of the workspace is asked for
-# every time, and the tests with it where it can be: then they are compiled once. The compiler of the workspace is clippy,
-# which looks at what it compiles.
+# A crate has the features that the packages built beside it ask for. Each build asks for the whole workspace, and for
+# the tests where possible: then crates are compiled once. The compiler of the workspace is clippy, which checks the
+# code that it compiles.
 crates() {
 	(cd clients/rust && CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver \
 		CARGO_TARGET_DIR=$root/.cache/clients-rust cargo "$@")

@@ -54,7 +54,7 @@ start_host() {
 }
 
 say "1. Build the host and the examples"
-# What needs nothing but Go is built while the compiler of Rust is installed.
+# The parts in Go are built while the compiler of Rust is installed.
 make --no-print-directory build-go >"$work/build-go.log" 2>&1 &
 go_build=$!
 scripts/install.sh rust

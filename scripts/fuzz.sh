@@ -11,6 +11,6 @@ git grep -hoE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' >/dev/null || { echo "no 
 git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | while IFS=: read -r file target; do
 	target=${target#func }
 	echo "== $(dirname "$file") $target"
-	# In its folder: Go fuzzes only what is in the module that it stands in.
+	# In its folder: Go fuzzes only packages of the current module.
 	go -C "$(dirname "$file")" test . -run '^$' -fuzz "^$target\$" -fuzztime "$time" </dev/null
 done

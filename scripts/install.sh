@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing on a Debian or Ubuntu machine, and nothing else.
+# Installs the missing tools on a Debian or Ubuntu machine, and nothing else.
 #
 #   scripts/install.sh gcc postgres protoc rust rust-lint c pages python node
 #
@@ -82,7 +82,7 @@ for part in "$@"; do find_missing "$part"; done
 if [[ ${#missing[@]} -gt 0 ]]; then
 	mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 	apt_install "${missing[@]}"
-	# What the packages brought has to be what was looked for.
+	# The packages have to bring the missing tools.
 	missing=()
 	for part in "$@"; do find_missing "$part"; done
 	[[ ${#missing[@]} -eq 0 ]] || { echo "install: still missing: ${missing[*]}" >&2; exit 1; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# golangci-lint (.golangci.yml says what it checks), for the host and for the code
+# golangci-lint (.golangci.yml lists its checks), for the host and for the code
 # that runs inside the sandbox; rustfmt and clippy; the clients in other
 # languages; and the checks of words and documentation.
 #

@@ -26,7 +26,7 @@ bin() {
     dirname "$(readlink -f "$path")"
     return
   fi
-  # The newest of those that the package installs.
+  # The newest installed version.
   path=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
   [ -n "$path" ] && [ -x "$path/initdb" ] || return 1
   echo "$path"
@@ -66,8 +66,8 @@ start() {
       { tail -20 "$dir/log" >&2; fail "the server did not start"; }
   fi
   if [ -n "$pid" ]; then
-    # A process that outlives us watches over the one that must not, and ends
-    # with the server it was started for.
+    # A process that outlives us ends the server when its user ends, and ends
+    # with the server.
     setsid --fork bash -c 'while kill -0 "$1" && kill -0 "$2"; do sleep 1; done; kill -INT "$2"' \
       watch "$pid" "$(head -1 "$dir/data/postmaster.pid")" </dev/null >/dev/null 2>&1
   fi

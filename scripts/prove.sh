@@ -15,7 +15,7 @@
 #
 #   crash         engines and the real binary killed at every passing of every fault point, and 3,000 power cuts; an hour or so
 #   conformance   the cases of tests/conformance
-#   examples      the examples, of which one charges 10,000 periods while its host is killed twenty times
+#   examples      the examples; one charges 10,000 periods while its host is killed twenty times
 #   faults        each call of each scenario to the store fails in every possible way
 #   upgrade       moves and forks, and the scenarios of tests/scenarios
 #   storm         thousands of executions that want something at the same moment; half an hour or so
@@ -57,7 +57,7 @@ case "${1:-lives} ${2:-sqlite}" in
 *) usage ;;
 esac
 
-# What the parts "kills" and "memory" write is large, or is to survive: it is on disk.
+# The parts "kills" and "memory" write to disk: their files are large, or have to survive.
 disk=$(mktemp -d "${TMPDIR:-/tmp}/cruster-prove.XXXXXX") work=$disk given=${CRUSTER_TEST_POSTGRES:-}
 if [[ -z ${TMPDIR:-} && -w /dev/shm ]]; then work=$(mktemp -d /dev/shm/cruster-prove.XXXXXX); fi
 finish() {
@@ -107,7 +107,7 @@ piece() {
 	# and goroutines take turns there in other ways than side by side.
 	local settings=(GOGC=800)
 	if (($1 % 2)) && [[ $part == lives || $part == messages ]]; then settings+=(GOMAXPROCS=1); fi
-	# A piece with few kills has too little load to prove anything: that of kills is always whole.
+	# A piece with few kills has too little load to prove anything: the part "kills" always runs in full.
 	if [[ $n -gt $size || $part == kills ]]; then n=$size; fi
 	seed=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
 	case $part in

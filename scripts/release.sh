@@ -20,7 +20,7 @@ platforms=${RELEASE_PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 [[ -n ${BASH_REMATCH[4]} || -z $(git status --porcelain) ]] || fail "$version is to be built from a commit, and this tree has changes"
 tar --version 2>/dev/null | grep -q 'GNU tar' || fail "GNU tar is needed, to write the same archive each time"
 
-# What would differ from one build to the next: the time, the umask, the owner and
+# The causes of differences between builds: the time, the umask, the owner and
 # order of files, gzip's header, flags of the environment, paths, and git's state.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 unset GOFLAGS GOAMD64 GOARM64 GOEXPERIMENT GZIP TAR_OPTIONS

@@ -8,8 +8,8 @@
 #   scripts/rust.sh check [lint]                   say which toolchain is taken; fails if there is none
 #
 # A toolchain that has the standard library for the target is taken as it is:
-# `rustup target add wasm32-wasip1`. Otherwise one that has its source builds the
-# library, as Debian's packages can (scripts/install.sh rust). Nothing is
+# `rustup target add wasm32-wasip1`. Otherwise a toolchain with its source builds
+# the library, as Debian's packages can (scripts/install.sh rust). Nothing is
 # installed here, and with the crates fetched nothing needs the network.
 #
 # The standard library is built once for each compiler and kept outside of the
@@ -22,8 +22,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=wasm32-wasip1
 
-# Make hands its jobserver only to what it takes for another make; Cargo would
-# complain that it cannot open it.
+# Make hands its jobserver only to commands that look like another make; Cargo
+# would complain that it cannot open it.
 unset MAKEFLAGS MFLAGS
 
 fail() { echo "rust.sh: $*" >&2; exit 1; }
@@ -164,7 +164,7 @@ guests() { ls -d modules/examples/*/rust tests/guests/*/rust bench/guests/*/rust
 # package prints the name of the package in a folder.
 package() { awk -F '"' '/^\[/ { section = $0 } section == "[package]" && /^name *=/ { print $2; exit }' "$1/Cargo.toml"; }
 
-# guest_name is what the guest of a folder is called: modules/examples/orders/rust
+# guest_name prints the name of a folder's guest: modules/examples/orders/rust
 # is orders-rust.
 guest_name() { echo "$(basename "$(dirname "$1")")-rust"; }
 
@@ -191,15 +191,15 @@ build_guests() {
 	done
 }
 
-# linted calls cargo with clippy as the compiler of the workspace. What it compiles for the tests it checks as well; `cargo
-# clippy` would look at all crates a second time.
+# linted calls cargo with clippy as the compiler of the workspace. So the code of the tests is checked as it is
+# compiled; `cargo clippy` would look at all crates a second time.
 linted() { CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver cargo "$@"; }
 
 lint() {
 	use_native_toolchain fmt clippy
 	cargo fmt --all --check
 	echo "rustfmt ok"
-	# All libraries, those that have no tests too: for a build of their own all would be compiled with other features.
+	# All libraries, also without tests: for a build of their own all would be compiled with other features.
 	linted test --locked --quiet --no-run --workspace --lib --tests --examples
 	echo "clippy ok"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Stands in for rustdoc (RUSTDOC) while Cargo tests the examples in the documentation of a crate, and builds the pages of
-# the crate as well, with warnings denied, from what is compiled already. `cargo doc` would read all dependencies of the
-# crate once more.
+# Stands in for rustdoc (RUSTDOC) while Cargo tests the examples in the documentation of a crate, and builds the pages
+# of the crate as well, with warnings denied, from the compiled dependencies. `cargo doc` would read all of them once
+# more.
 set -euo pipefail
 
 rustdoc "$@"

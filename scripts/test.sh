@@ -87,9 +87,10 @@ fi
 go build -trimpath -ldflags='-s -w' -tags crashpoints -o "$work/cruster-host-crashpoints" ./cmd/cruster-host
 export CRUSTER_TEST_CRASH_BINARY=$work/cruster-host-crashpoints
 
-# Each package runs once. These run without the race detector, and with it in `make prove` (part race). They take whole
-# hosts through the same thing in many settings, most of which is replay, through one move after the other, or through
-# faults of guests. Hosts that are killed, taken over, and overrun with requests are under the detector in tests/faults.
+# Each package runs once. These run without the race detector, and with it in `make prove` (part race). They take
+# whole hosts through the same thing in many settings, mostly by replay, through one move after the other, or through
+# faults of guests. Hosts that are killed, taken over, and overrun with requests are under the detector in
+# tests/faults.
 in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile,upgrade})
 # So do the stores and the sandbox, whose tests are statements and programs, mostly one at a time, and take three times as
 # long under it. They are under it as the packages above use them, many requests at a time.
@@ -97,8 +98,8 @@ in_depth=$(printf '%s\n' journal/{sqlite,postgres} host/wasm)
 # The detector does not look into other processes: packages that have no host in their own run
 # without it only; tests/entities stays, for the client.
 in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
-# It finds nothing where all happens in one goroutine. A package is under it if it, or a test of it, has goroutines, or what
-# they share, or a host. Linking all others a second time would take longer than their tests.
+# It finds nothing where all happens in one goroutine. A package is under it if it, or a test of it, has goroutines, or
+# state for them, or a host. Linking all others a second time would take longer than their tests.
 parallel='\bgo func|^\s*go [a-zA-Z]|\bsync\.|\batomic\.|\bchan\b|\berrgroup\.|\bsynctest\.'
 hosts='\b(harness\.(Engine|EachSetting|EachStore|Sandbox)|(host|wasm|grpcserver)\.New)\b'
 in_sequence=$(go list -f '{{.ImportPath}} {{.Dir}}' github.com/cruster/cruster/tests/... github.com/cruster/cruster/... |
@@ -116,10 +117,9 @@ under() { sed 's|^|github.com/cruster/cruster/|' <<<"$1"; }
 go test -trimpath "${common[@]}" -p "$(nproc)" $(under "$unraced") &
 other=$!
 
-# go test begins packages in the order it is given them. Those that take longest come
-# first, so that none of them is left over at the end. All others by import paths,
-# because ./... ends where another module begins: abi and guest-sdk/go are modules of
-# their own.
+# go test begins packages in the order of its arguments. The slowest ones come first, so that none of them is left
+# over at the end. All others by import paths, because ./... ends where another module begins: abi and guest-sdk/go
+# are modules of their own.
 longest=(tests/faults host tests/scenarios host/execution host/entity api/grpcserver)
 all=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/...)
 packages=$({

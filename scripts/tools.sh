@@ -4,12 +4,12 @@
 #   scripts/tools.sh golangci-lint
 #   scripts/tools.sh grpcurl
 #
-# Their versions are pinned in tools/, and what Go builds of them is kept outside of the tree
-# (CRUSTER_TOOLS_CACHE): golangci-lint alone takes a minute to compile, and Go drops what
-# it has compiled after some days, and with `go clean -cache`.
+# Their versions are pinned in tools/, and the built programs are kept outside of the tree (CRUSTER_TOOLS_CACHE):
+# golangci-lint alone takes a minute to compile, and Go drops its own cache after some days, and with `go clean
+# -cache`.
 #
-# Both are built without large parts that nothing here uses: golangci-lint with the linters that .golangci.yml enables,
-# of more than a hundred, and grpcurl without xDS, which is half of its code.
+# Both are built without large parts that nothing here uses: golangci-lint with the linters that .golangci.yml
+# enables, a few of more than a hundred, and grpcurl without xDS, which is half of its code.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -27,8 +27,8 @@ export GOOS='' GOARCH='' GOWORK=off CGO_ENABLED=0 GOFLAGS=-trimpath
 # enabled prints the linters and formatters that .golangci.yml enables.
 enabled() { awk '/^  enable:/ { list = 1; next } list && /^    - / { print $2; next } { list = 0 }' .golangci.yml; }
 
-# few prints the list of linters of golangci-lint, a file in Go, with the enabled ones alone, and the one that reports
-# errors of types.
+# few prints the list of linters of golangci-lint, a file in Go, with the enabled ones alone, and the reporter of
+# type errors.
 few() {
 	awk -v enabled="$(enabled | tr '\n' ' ')golinters" '
 		BEGIN { n = split(enabled, names, " "); for (i = 1; i <= n; i++) keep[names[i]] = 1; kept = 1 }

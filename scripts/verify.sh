@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Checks that what is committed is what its sources yield: the protobuf code, also that of the clients in other languages,
-# docs/errors.md, the error codes of the Rust SDK, the golden vectors, and go.mod and
-# go.sum of each module; and that the tests exist that docs/GUARANTEES.md names. All is generated into a folder of its own and compared, so it works in a tree with
-# changes, and changes nothing. `make generate` and `go mod tidy` write what is
-# found to be stale.
+# Checks that generated files are up to date: the protobuf code, also of the clients in other languages,
+# docs/errors.md, the error codes of the Rust SDK, the golden vectors, and go.mod and go.sum of each module; and that
+# the tests exist that docs/GUARANTEES.md names. All is generated into a folder of its own and compared, so it works
+# in a tree with changes, and changes nothing. `make generate` and `go mod tidy` update stale files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -38,9 +37,9 @@ echo "vectors ok"
 
 # tidy runs `go mod tidy -diff` in the folder of a module. To look at the tests of
 # dependencies it wants modules that no build needs. Where these are neither in the
-# module cache nor to be had, what can be told without them is checked instead: all
-# imports of all packages and tests are found with go.mod and go.sum as they
-# are, and every direct requirement is imported.
+# module cache nor to be had, a weaker check takes its place: all imports of all
+# packages and tests are found with go.mod and go.sum as they are, and every direct
+# requirement is imported.
 tidy() {
 	local name
 	name=$(cd "$1" && go list -m)
@@ -72,6 +71,6 @@ offline() {
 	[[ -z $unused ]] || { echo "verify: $PWD/go.mod requires what nothing imports: $unused" >&2; exit 1; }
 }
 
-# Not those of the tools: nothing is shipped from them, to be tidy they want what
-# the tests of tools import, and a tool whose go.mod lacks something does not build.
+# Not the modules of the tools: nothing is shipped from them, to be tidy they want the
+# imports of the tools' tests, and a tool whose go.mod lacks something does not build.
 for module in . abi guest-sdk/go modules/examples/libraries; do tidy "$module"; done

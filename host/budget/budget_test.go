@@ -185,7 +185,7 @@ func TestShrink(t *testing.T) {
 	})
 }
 
-// TestTryAcquire takes what is free, and neither waits nor overtakes waiting requests.
+// TestTryAcquire takes free memory, and neither waits nor overtakes waiting requests.
 func TestTryAcquire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

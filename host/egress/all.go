@@ -24,22 +24,22 @@ const maxBeside = 512
 // A host that has many calls under way makes fewer of them at the same time, and one at least:
 // calls of other guests never keep a call waiting, and the time of a call begins when it is made.
 func (c *Client) DoAll(ctx context.Context, p *Policy, reqs []abi.HTTPRequest) []abi.HTTPResult {
-	several := &several{
+	group := &callGroup{
 		beside:  c.beside,
 		results: make([]abi.HTTPResult, len(reqs)),
 	}
 	r := newRoom(c.cfg.MaxResponse, true)
-	several.call = func(i int) (*abi.HTTPResponse, *abi.Error) { return c.do(ctx, p, reqs[i], r) }
-	several.work()
-	several.workers.Wait()
-	if v := several.failed.Load(); v != nil {
+	group.call = func(i int) (*abi.HTTPResponse, *abi.Error) { return c.do(ctx, p, reqs[i], r) }
+	group.work()
+	group.workers.Wait()
+	if v := group.failed.Load(); v != nil {
 		panic(v) // where it is known whose it is
 	}
-	return several.results
+	return group.results
 }
 
-// several calls are made by workers, each one call after the other.
-type several struct {
+// callGroup is a group of calls, made by workers, each of which makes one call after the other.
+type callGroup struct {
 	call    func(i int) (*abi.HTTPResponse, *abi.Error)
 	beside  *semaphore.Weighted
 	results []abi.HTTPResult
@@ -50,27 +50,27 @@ type several struct {
 
 // work makes calls until all are made. Whenever it has one, and others are left, it looks for a
 // second worker: calls that wait for no one begin at once, and the rest when there is room for them.
-func (s *several) work() {
+func (g *callGroup) work() {
 	for {
-		i := int(s.next.Add(1)) - 1
-		if i >= len(s.results) {
+		i := int(g.next.Add(1)) - 1
+		if i >= len(g.results) {
 			return
 		}
-		if i+1 < len(s.results) && s.beside.TryAcquire(1) {
-			s.workers.Go(func() {
-				defer s.beside.Release(1)
-				s.work()
+		if i+1 < len(g.results) && g.beside.TryAcquire(1) {
+			g.workers.Go(func() {
+				defer g.beside.Release(1)
+				g.work()
 			})
 		}
-		s.make(i)
+		g.make(i)
 	}
 }
 
-func (s *several) make(i int) {
+func (g *callGroup) make(i int) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.failed.CompareAndSwap(nil, fmt.Errorf("%v\n%s", v, debug.Stack()))
+			g.failed.CompareAndSwap(nil, fmt.Errorf("%v\n%s", v, debug.Stack()))
 		}
 	}()
-	s.results[i].Response, s.results[i].Error = s.call(i)
+	g.results[i].Response, g.results[i].Error = g.call(i)
 }

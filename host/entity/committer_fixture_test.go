@@ -18,7 +18,7 @@ type scriptedCommitter struct {
 	fences []journal.Fence
 
 	mu     sync.Mutex
-	next   []string        // guarded by mu; what becomes of the next commits
+	next   []string        // guarded by mu; the fates of the next commits
 	writes []journal.Write // guarded by mu; that took effect
 	held   chan struct{}   // guarded by mu; commits wait for it to be closed, if it is not nil
 	began  chan struct{}   // guarded by mu; told of each commit that is held

@@ -18,7 +18,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Store is what entities read: see [journal.Store]. They write through a [commit.Writer].
+// Store has the reads of entities: see [journal.Store]. They write through a [commit.Writer].
 type Store interface {
 	journal.EntityReader
 	journal.InboxReader
@@ -38,7 +38,7 @@ type Starts interface {
 	starts.Workflows
 }
 
-// Deps is what entities stand on.
+// Deps are the dependencies of the entities.
 type Deps struct {
 	Callers   commit.Callers
 	Catalog   target.Catalog

@@ -57,7 +57,7 @@
 // false report: each operation has a batch of its own then.
 //
 // Of a module that does not report, or that failed outside of operations, the batch is run in
-// halves until what fails is one operation: one such operation among n costs about log n more
+// halves, down to the failing operation: one such operation among n costs about log n more
 // invocations. If the invocation took too long each operation has a batch of its own instead: an endless
 // loop costs the limit twice, and the operations in front of it in the queue do not wait for that.
 //
@@ -148,7 +148,7 @@
 //
 // This package has the actors (entity.go, actor.go), each of which takes calls out of its mailbox and begins tasks:
 // batches.go (the queue), fetch.go (the inbox), concurrent.go (reads and calls of entities without a state),
-// locked.go and starts.go. The tasks are performed by workers, which all actors share (workers.go). [Entities] has
+// locked.go and starts.go. Workers, which all actors share, perform the tasks (workers.go). [Entities] has
 // the actors and the rooms around them (entities.go), and tells entities of messages that they have missed
 // (recover.go). The package is beside host/execution: neither imports the other.
 package entity

@@ -23,8 +23,8 @@ type entity struct {
 	starts  starting
 
 	state      snapshot.Cache
-	generation uint64       // counts what may make a row that is being read outdated
-	holding    lock.Holding // who has locked it
+	generation uint64       // counts the events that may outdate a row under way from the store
+	holding    lock.Holding // the holder of its lock
 
 	looked  func() // is called when nothing is at work; or nil
 	usedAt  int64

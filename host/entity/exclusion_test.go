@@ -24,8 +24,8 @@ type exclusion struct {
 	*fixture
 	host    sync.RWMutex // held to read while something uses the host
 	mu      sync.Mutex
-	clients int64    // guarded by mu; what clients have added
-	broken  []string // guarded by mu; what should not have been
+	clients int64    // guarded by mu; the additions of clients
+	broken  []string // guarded by mu; the violations
 }
 
 // accounts are in the order in which they are locked.

@@ -30,8 +30,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// fixture is a host whose entities are counters that do what their operations say. Store, actors and time are real; in
-// a synctest bubble time is virtual.
+// fixture is a host whose entities are counters, which obey their operations. Store, actors and time are real; in a
+// synctest bubble time is virtual.
 type fixture struct {
 	t     *testing.T
 	store *watchedStore
@@ -63,9 +63,9 @@ type fixture struct {
 	reports     bool                       // guests tell which operation they run
 	partly      bool                       // and only the first of them has a whole limit
 	lies        bool                       // guests report the last operation, and take too long with several
-	stateless   func(instance.StatelessCall) (*instance.StatelessRan, error)
+	stateless   func(instance.StatelessCall) (*instance.StatelessResult, error)
 	// code runs operations in place of the counters, if it is not nil. Set before there is an entity.
-	code func(t target.Target, body *abi.Operations) (*instance.Ran, error)
+	code func(t target.Target, body *abi.Operations) (*instance.Result, error)
 }
 
 func counterType() *abi.EntityInfo {
@@ -85,6 +85,9 @@ func eachStore(t *testing.T, test func(t *testing.T, kind string)) {
 	for _, kind := range stores {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			if kind == "postgres" {
+				pgtest.DSN(t) // starts the server: in a bubble, its start would wait for virtual time
+			}
 			test(t, kind)
 		})
 	}
@@ -299,7 +302,7 @@ func (f *fixture) Start(_ context.Context, namespace, deployment string, call *a
 // Call implements Guests.
 func (f *fixture) Call(
 	ctx context.Context, _ target.Target, call instance.StatelessCall,
-) (*instance.StatelessRan, error) {
+) (*instance.StatelessResult, error) {
 	f.begins(call.Operation)
 	f.mu.Lock()
 	f.collided = append(f.collided, journal.Conflicts(ctx))
@@ -317,7 +320,7 @@ func (f *fixture) begins(what string) {
 }
 
 // Operations implements Guests: a counter.
-func (f *fixture) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*instance.Ran, error) {
+func (f *fixture) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*instance.Result, error) {
 	if f.code != nil {
 		return f.code(t, body)
 	}
@@ -436,8 +439,8 @@ func (g *counter) operate(o abi.EntityCall) error {
 	return nil
 }
 
-func (g *counter) ran() *instance.Ran {
-	ran := &instance.Ran{}
+func (g *counter) ran() *instance.Result {
+	ran := &instance.Result{}
 	ran.Replies = g.replies
 	if g.there {
 		ran.State, ran.Version = abi.MustMarshal(g.value), g.version

@@ -146,7 +146,7 @@ func TestWhatIsAtWorkIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestCallsOfASectionStay: what waits in the inbox waits for the end of the section.
+// TestCallsOfASectionStay: calls in the inbox would wait for the end of the section.
 func TestCallsOfASectionStay(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -226,7 +226,7 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		f, l := newLedger(t, kind)
 		ctx := context.Background()
 		gate := make(chan struct{})
-		f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+		f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 			<-gate
 			return l.run(call)
 		}

@@ -57,7 +57,7 @@ type (
 	}
 	// unlocked reports that the section of a step has ended.
 	unlocked struct{ step journal.Caller }
-	// waitersRequest asks who waits for the entity.
+	// waitersRequest asks for the waiters of the entity.
 	waitersRequest struct{ reply chan<- lock.Waiters }
 	// startsDone says that the workflows in the inbox were started, or why one was not.
 	startsDone struct{ err error }

@@ -24,7 +24,7 @@ type faultyGuests struct {
 	reported  bool // as an error, not as a panic
 }
 
-func (g faultyGuests) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*instance.Ran, error) {
+func (g faultyGuests) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*instance.Result, error) {
 	if slices.ContainsFunc(body.Operations, func(o abi.EntityCall) bool { return o.Operation == g.operation }) {
 		if g.reported {
 			return nil, abi.Errorf(abi.CodeInternal, "the engine panicked")
@@ -106,7 +106,7 @@ func TestMessagesWithoutCodeAreCountedOneByOne(t *testing.T) {
 }
 
 // TestPersistedCallIsNotTriedForEver: a persisted call that the host cannot perform fails in the end, also if its
-// caller, or the host of that, is gone. What waits behind it has its turn, and who repeats it is told.
+// caller, or the host of that, is gone. The calls behind it have their turn, and a repeated request is answered.
 func TestPersistedCallIsNotTriedForEver(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -117,14 +117,14 @@ func TestPersistedCallIsNotTriedForEver(t *testing.T) {
 					f, l := newLedger(t, kind)
 					gatewayType := f.types["Gateway"]
 					gatewayType.Concurrency = 1
-					faulty := func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+					faulty := func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 						if call.Operation == "save" {
 							panic("a bug of the host")
 						}
 						return l.run(call)
 					}
 					proceed, over := make(chan struct{}), f.life.Context().Done()
-					f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+					f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 						select {
 						case <-proceed:
 							return faulty(call)

@@ -412,7 +412,7 @@ func TestHostFaultParksAMessage(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f, _ := newLedger(t, kind)
-			f.stateless = func(instance.StatelessCall) (*instance.StatelessRan, error) { panic("a bug of the host") }
+			f.stateless = func(instance.StatelessCall) (*instance.StatelessResult, error) { panic("a bug of the host") }
 			require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
@@ -444,7 +444,7 @@ func TestParkedMessageOfAnEntityWithoutAState(t *testing.T) {
 			require.Equal(t, abi.CodeOperationCrashed, o.Error.Code, "its caller is told")
 			_, err = f.x.Caller.Call(t.Context(), by(gateway("crash"), origin(1)))
 			require.Equal(t, abi.CodeParked, abi.CodeOf(err))
-			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 				call.Operation = "save"
 				return l.run(call)
 			}

@@ -107,7 +107,7 @@ func TestReadsRunTogether(t *testing.T) {
 	})
 }
 
-// TestReadAfterSend sees what its sender has sent before.
+// TestReadAfterSend: a read sees the earlier messages of its sender.
 func TestReadAfterSend(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -39,7 +39,7 @@ func (h *halfReadable) Messages(
 	return h.Store.Messages(ctx, to, after, limit)
 }
 
-// TestRecoveryBringsAFewIntoMemory has a host start over many inboxes, one of which cannot be read.
+// TestRecoveryBringsAFewIntoMemory has a host start over many inboxes, with an unreadable one among them.
 // Entities that have work hold up the others, up to a bound; the unreadable one does not.
 func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func TestRetryBeforeAnEntityWithoutAStateKnows(t *testing.T) {
 			retried := f.retryOnceParked(gateway("").Entity, func() {
 				f.mu.Lock()
 				defer f.mu.Unlock()
-				f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+				f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 					call.Operation = "save"
 					return l.run(call)
 				}

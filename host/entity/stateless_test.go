@@ -48,17 +48,18 @@ func (tx *ledgerTx) Commit(ctx context.Context, w journal.Write) error {
 func (tx *ledgerTx) Rollback(context.Context) error { return nil }
 
 // run is the code of the entity: it adds one, and returns how often it has run.
-func (l *ledger) run(call instance.StatelessCall) (*instance.StatelessRan, error) {
+func (l *ledger) run(call instance.StatelessCall) (*instance.StatelessResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ran++
 	switch call.Operation {
 	case "fail":
-		return &instance.StatelessRan{Outcome: abi.Outcome{Error: &abi.Error{Message: "no"}}, Tx: &ledgerTx{l: l}}, nil
+		no := abi.Outcome{Error: &abi.Error{Message: "no"}}
+		return &instance.StatelessResult{Outcome: no, Tx: &ledgerTx{l: l}}, nil
 	case "crash":
 		return nil, abi.Errorf(abi.CodeGuestTrap, "index out of range")
 	}
-	return &instance.StatelessRan{Outcome: abi.Outcome{Value: abi.MustMarshal(l.ran)}, Tx: &ledgerTx{l: l}}, nil
+	return &instance.StatelessResult{Outcome: abi.Outcome{Value: abi.MustMarshal(l.ran)}, Tx: &ledgerTx{l: l}}, nil
 }
 
 func newLedger(t *testing.T, kind string) (*fixture, *ledger) {
@@ -154,7 +155,7 @@ func TestPersistedCallTwiceAtTheSameTime(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f, l := newLedger(t, kind)
 		proceed := make(chan struct{})
-		f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+		f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 			<-proceed
 			return l.run(call)
 		}
@@ -213,7 +214,7 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, l := newLedger(t, kind)
 				failures := 3
-				f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+				f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 					if failures--; failures >= 0 {
 						return nil, errors.New("no connection")
 					}
@@ -259,7 +260,7 @@ func TestPersistedCallSurvivesACrash(t *testing.T) {
 	})
 }
 
-// TestStatelessMailbox bounds what waits, and how many run.
+// TestStatelessMailbox bounds the waiting calls, and the running ones.
 func TestStatelessMailbox(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -267,7 +268,7 @@ func TestStatelessMailbox(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, l := newLedger(t, kind)
 				proceed := make(chan struct{})
-				f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+				f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 					<-proceed
 					return l.run(call)
 				}
@@ -299,7 +300,7 @@ func TestMessagesRunTogether(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			proceed := make(chan struct{})
-			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 				<-proceed
 				return l.run(call)
 			}
@@ -350,14 +351,14 @@ func TestNothingOvertakesAMessage(t *testing.T) {
 			f.types["Gateway"].Concurrency = 1
 			var mu sync.Mutex
 			var ran []string
-			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				ran = append(ran, call.Operation)
 				if len(ran) < 3 {
 					return nil, errors.New("no connection")
 				}
-				return &instance.StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
+				return &instance.StatelessResult{Outcome: abi.Outcome{Value: abi.Nil}}, nil
 			}
 			require.NoError(t, f.x.Sender.Send(t.Context(), gateway("save")))
 			synctest.Wait()

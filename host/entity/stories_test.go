@@ -91,7 +91,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // storyKeys are the keys of the entities.
 var storyKeys = []string{"a", "b"}
 
-// story is what clients send, each one after the other, and what happens meanwhile.
+// story is a list of requests for each client, in order, and of the faults meanwhile.
 type story struct {
 	seed    uint64
 	clients [][]clientRequest

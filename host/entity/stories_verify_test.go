@@ -92,8 +92,8 @@ func (w *storyWorld) verifyStarts(parked map[string]bool, seen tally) {
 	}
 }
 
-// verifyOrder checks that the notes of each sender are in their order, except for ones that others
-// may have overtaken: parked ones, and ones whose sender was told nothing.
+// verifyOrder checks that the notes of each sender are in their order, except for notes that may have
+// been overtaken: parked ones, and ones whose sender was told nothing.
 func (w *storyWorld) verifyOrder(key string) {
 	last := map[string]int{}
 	notes := w.notes(key)

@@ -85,7 +85,7 @@ func (w *storyWorld) wrong(format string, args ...any) {
 }
 
 // operate is the code of the entities: the state is all notes, in order.
-func (w *storyWorld) operate(t target.Target, body *abi.Operations) (*instance.Ran, error) {
+func (w *storyWorld) operate(t target.Target, body *abi.Operations) (*instance.Result, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	var notes []note
@@ -94,7 +94,7 @@ func (w *storyWorld) operate(t target.Target, body *abi.Operations) (*instance.R
 			return nil, err
 		}
 	}
-	ran := &instance.Ran{}
+	ran := &instance.Result{}
 	for _, o := range body.Operations {
 		var n note
 		if err := abi.Unmarshal(o.Input, &n); err != nil {
@@ -183,7 +183,7 @@ func (w *storyWorld) send(requests []clientRequest) {
 	}
 }
 
-// request makes a request once, and notes what its sender was told.
+// request makes a request once, and notes the answer to its sender.
 func (w *storyWorld) request(r clientRequest, req call.Request) (told string) {
 	told = wasAcknowledged
 	err := w.attempt(func(ctx context.Context, x *Entities) error {

@@ -143,7 +143,7 @@ func TestIdempotencyKeysDiffer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			var keys []string
-			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 				f.mu.Lock()
 				defer f.mu.Unlock()
 				keys = append(keys, call.IdempotencyKey)
@@ -225,7 +225,7 @@ func TestDeadlineOfACallThatWaits(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			free := make(chan struct{})
-			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 				<-free
 				return l.run(call)
 			}
@@ -253,7 +253,7 @@ func TestDeadlineOfBestEffort(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			free := make(chan struct{})
-			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessResult, error) {
 				<-free
 				return l.run(call)
 			}

@@ -27,7 +27,7 @@ import (
 // or for a slot count, so it is far more than compute.
 const maxAtWork = 1024
 
-// workers are what all actors of a host hand their tasks to, with the places for these and the limits of entities.
+// workers perform the tasks of all actors of a host, and have the places for these and the limits of entities.
 type workers struct {
 	batches *batch.Worker     // performs operations of entities with a state
 	calls   *stateless.Worker // performs operations of entities without one
@@ -99,7 +99,7 @@ func (w *workers) begin(id journal.ID, places *actor.FairQueue[journal.ID], task
 // now is the wall clock, Unix nanoseconds.
 func (w *workers) now() int64 { return w.clock.Now().UnixNano() }
 
-// setback has an entity leave alone for a while what the host has failed at.
+// setback has an entity pause after a failure of the host.
 func (w *workers) setback(p *pause, id journal.ID, doing string, err error) {
 	delay := p.begin(w.clock.Now())
 	w.logger.Warn("entity step failed; retrying", "id", id, "doing", doing, "error", err, "delay", delay)

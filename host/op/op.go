@@ -29,7 +29,7 @@ type Op struct {
 	Awaiting bool
 	// early says that an answer that is followed by work of the host came before the host said that it will: see Await.
 	early bool
-	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was settled, an activity had ended. Outcomes
+	// ReadyAt is the time of the outcome: a sleep had ended, a deferred was settled, an activity had ended. Outcomes
 	// are delivered in this order.
 	ReadyAt int64
 	// Journaled says that a transaction has made the delivery durable. The op waits for its place in the order and for

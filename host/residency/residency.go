@@ -19,8 +19,8 @@ type Config struct {
 	// Budget gives instances their memory. The list frees memory for it.
 	Budget *budget.Budget
 	Clock  clockwork.Clock
-	// Evict drops the instance of an execution, if it is not at work at that moment, and reports whether it did. One
-	// that is dropped is taken off the list by [List.Remove].
+	// Evict drops the instance of an execution, if it is not at work at that moment, and reports whether it did.
+	// [List.Remove] takes a dropped instance off the list.
 	Evict func(id journal.ID) bool
 	// IdleTimeout is how long an instance stays warm without use.
 	IdleTimeout time.Duration
@@ -36,13 +36,13 @@ type List struct {
 	cfg   Config
 	gauge prometheus.Gauge
 
-	mu      sync.Mutex
-	warm    map[journal.ID]*list.Element // guarded by mu; nil while it is at work
-	resting *list.List                   // guarded by mu; of rest, front = used last
+	mu   sync.Mutex
+	warm map[journal.ID]*list.Element // guarded by mu; nil while it is at work
+	idle *list.List                   // guarded by mu; of idleInstance, front = used last
 }
 
-// rest is an instance that rests since a time.
-type rest struct {
+// idleInstance is an instance that has been idle since a time.
+type idleInstance struct {
 	id    journal.ID
 	since time.Time
 }
@@ -50,7 +50,7 @@ type rest struct {
 // New makes an empty list.
 func New(cfg Config) *List {
 	return &List{
-		cfg: cfg, warm: map[journal.ID]*list.Element{}, resting: list.New(),
+		cfg: cfg, warm: map[journal.ID]*list.Element{}, idle: list.New(),
 		gauge: metric.Gauge(cfg.Registerer, "instances_resident", "Warm instances of workflows."),
 	}
 }
@@ -67,7 +67,7 @@ func (l *List) Use(id journal.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if el := l.warm[id]; el != nil {
-		l.resting.Remove(el)
+		l.idle.Remove(el)
 	}
 	l.warm[id] = nil
 	l.gauge.Set(float64(len(l.warm)))
@@ -78,7 +78,7 @@ func (l *List) Rest(id journal.ID) {
 	l.mu.Lock()
 	el, warm := l.warm[id]
 	if warm && el == nil {
-		l.warm[id] = l.resting.PushFront(rest{id, l.cfg.Clock.Now()})
+		l.warm[id] = l.idle.PushFront(idleInstance{id, l.cfg.Clock.Now()})
 	}
 	l.mu.Unlock()
 	if warm {
@@ -91,7 +91,7 @@ func (l *List) Remove(id journal.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if el := l.warm[id]; el != nil {
-		l.resting.Remove(el)
+		l.idle.Remove(el)
 	}
 	delete(l.warm, id)
 	l.gauge.Set(float64(len(l.warm)))
@@ -108,16 +108,16 @@ func (l *List) Run(ctx context.Context) {
 		case <-every.Chan():
 		}
 		before := l.cfg.Clock.Now().Add(-l.cfg.IdleTimeout)
-		for l.evictRestingSince(before) {
+		for l.evictIdleSince(before) {
 		}
 	}
 }
 
 // EvictOldest evicts the least recently used idle instance. It reports whether there was one.
-func (l *List) EvictOldest() bool { return l.evictRestingSince(l.cfg.Clock.Now()) }
+func (l *List) EvictOldest() bool { return l.evictIdleSince(l.cfg.Clock.Now()) }
 
-// evictRestingSince evicts one instance that has rested since a time or longer.
-func (l *List) evictRestingSince(since time.Time) bool {
+// evictIdleSince evicts one instance that has been idle since a time or longer.
+func (l *List) evictIdleSince(since time.Time) bool {
 	for {
 		id, ok := l.takeOldest(since)
 		if !ok {
@@ -134,12 +134,12 @@ func (l *List) evictRestingSince(since time.Time) bool {
 func (l *List) takeOldest(since time.Time) (id journal.ID, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	el := l.resting.Back()
-	if el == nil || el.Value.(rest).since.After(since) {
+	el := l.idle.Back()
+	if el == nil || el.Value.(idleInstance).since.After(since) {
 		return id, false
 	}
-	id = el.Value.(rest).id
-	l.resting.Remove(el)
+	id = el.Value.(idleInstance).id
+	l.idle.Remove(el)
 	l.warm[id] = nil
 	return id, true
 }

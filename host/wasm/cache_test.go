@@ -73,14 +73,14 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 	}
 	info, err := os.Stat(entries()[0])
 	require.NoError(t, err)
-	aside := func(ctx context.Context, content []byte) error {
+	compileElsewhere := func(ctx context.Context, content []byte) error {
 		asked++
 		return wasm.CompileInto(ctx, dir, content)
 	}
 
-	compile(
-		t, newRuntime(t, wasm.Config{CacheDir: dir, CacheSize: 3*info.Size() + info.Size()/2, Aside: aside}), module(3),
-	)
+	compile(t, newRuntime(t, wasm.Config{
+		CacheDir: dir, CacheSize: 3*info.Size() + info.Size()/2, CompileInSubprocess: compileElsewhere,
+	}), module(3))
 	var left []int
 	for _, file := range entries() {
 		if number, known := old[file]; known {
@@ -96,11 +96,12 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 		require.NoError(t, err, "what others have put there stays")
 	}
 
-	// A note would keep a large module that was removed from being compiled aside again.
-	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside}), probeBinary)
+	// A note would keep a large module that was removed from being compiled in a subprocess again.
+	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, CompileInSubprocess: compileElsewhere}), probeBinary)
 	require.Equal(t, 1, asked)
-	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, CacheSize: 1, Aside: aside}), module(4))
+	tiny := wasm.Config{CacheDir: dir, CacheSize: 1, CompileInSubprocess: compileElsewhere}
+	compile(t, newRuntime(t, tiny), module(4))
 	require.Empty(t, entries())
-	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside}), probeBinary)
+	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, CompileInSubprocess: compileElsewhere}), probeBinary)
 	require.Equal(t, 2, asked)
 }

@@ -205,7 +205,7 @@ func (r *Runtime) check(content []byte) (*binary.Module, error) {
 }
 
 // engineCompile compiles on this goroutine alone: the engine could use several, but a panic on one
-// of its own could not be recovered. Code compiled aside is loaded.
+// of its own could not be recovered. Code that a subprocess compiled is loaded.
 func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -56,7 +56,7 @@ func (r *Runtime) CompileChanged(content []byte, change func(rewritten []byte) [
 // RefuelsOf counts how often guests of the module's runtime have called for fuel.
 func RefuelsOf(m *Module) uint64 { return m.runtime.Stats().Refuels }
 
-// KeptStacks are the sizes of the stacks that machines at rest keep; 0 is a missing one.
+// KeptStacks are the sizes of the stacks that idle machines keep; 0 is a missing one.
 func KeptStacks(m *Module) (starts []int) {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
@@ -85,16 +85,16 @@ func PagesWritten(i *Instance) (pages int) {
 	return pages
 }
 
-// MaxWarm is how many machines of a runtime may rest warm.
+// MaxWarm is how many idle machines of a runtime stay warm at most.
 const MaxWarm = maxWarm
 
-// Warm counts the machines of a module that rest warm.
+// Warm counts the idle machines of a module that stay warm.
 func Warm(m *Module) (count int) {
-	w := &m.runtime.warmth
+	w := &m.runtime.warm
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for e := w.resting.Front(); e != nil; e = e.Next() {
-		if e.Value.(restingMachine).module == m {
+	for e := w.idle.Front(); e != nil; e = e.Next() {
+		if e.Value.(idleMachine).module == m {
 			count++
 		}
 	}

@@ -16,7 +16,7 @@ type handles struct {
 	start, resume, query api.Function // nil until they are called
 }
 
-// maxKeptStack bounds the stack that a machine at rest keeps for an export. A recursion may need a hundred megabytes,
+// maxKeptStack bounds the stack that an idle machine keeps for an export. A recursion may need a hundred megabytes,
 // and the next guest need not pay for it.
 const maxKeptStack = 64 << 10
 
@@ -35,8 +35,8 @@ func (h *handles) of(mod api.Module, export string) api.Function {
 	return *handle
 }
 
-// rest lets go of stacks that have grown.
-func (h *handles) rest() {
+// dropGrownStacks gives up the stacks that have grown beyond maxKeptStack.
+func (h *handles) dropGrownStacks() {
 	for _, handle := range []*api.Function{&h.start, &h.resume, &h.query} {
 		if *handle != nil && stackOf(*handle) > maxKeptStack {
 			*handle = nil

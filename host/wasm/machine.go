@@ -22,5 +22,5 @@ type machine struct {
 	dirty     bool      // the guest has changed state that a reset does not restore
 	idleSince time.Time
 	warm      bool          // when it was reset it kept the pages that were written to
-	resting   *list.Element // in the runtime's warmth; guarded by its mutex
+	warmPlace *list.Element // in the runtime's list of warm machines; guarded by its mutex
 }

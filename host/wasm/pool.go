@@ -58,7 +58,7 @@ func (m *Module) takeIdle(img *image, limit int64) *machine {
 		if mc := p.idle[n]; mc.image == img && mc.limit == limit {
 			p.idle = append(p.idle[:n], p.idle[n+1:]...)
 			m.runtime.stats.idle.Add(-1)
-			m.runtime.warmth.remove(mc)
+			m.runtime.warm.remove(mc)
 			return mc
 		}
 	}
@@ -90,7 +90,7 @@ func (m *Module) addIdle(mc *machine) bool {
 	p.idle = append(p.idle, mc)
 	m.runtime.stats.idle.Add(1)
 	if mc.warm {
-		m.runtime.warmth.add(m, mc)
+		m.runtime.warm.add(m, mc)
 	}
 	if p.sweep == nil {
 		p.sweep = m.runtime.cfg.Clock.AfterFunc(m.runtime.cfg.IdleTime, m.sweepIdle)
@@ -149,7 +149,7 @@ func (m *Module) closeMachines(idle []*machine) {
 
 // closeMachine releases the resources of a machine. No call of the engine is under way.
 func (m *Module) closeMachine(mc *machine) {
-	m.runtime.warmth.remove(mc)
+	m.runtime.warm.remove(mc)
 	if mc.mod != nil {
 		if err := mc.mod.Close(context.Background()); err != nil {
 			m.runtime.cfg.Logger.Warn("close an instance", "module", m.digest, "error", err)

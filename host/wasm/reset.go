@@ -13,7 +13,7 @@ func (mc *machine) reset() bool {
 	for n, g := range mc.globals {
 		g.Set(mc.image.globals[n])
 	}
-	mc.handles.rest()
+	mc.handles.dropGrownStacks()
 	mc.owner, mc.linear.grow, mc.warm = nil, nil, kept
 	return true
 }

@@ -36,10 +36,6 @@ const (
 
 // Config holds the settings of a [Runtime]. Its zero value is the default.
 type Config struct {
-	// Aside has another process compile a binary into the cache: by [CompileInto]. Nil means that this process compiles
-	// everything. See subprocess.go.
-	Aside func(ctx context.Context, content []byte) error
-
 	// CacheDir is the folder of the compilation cache; it is created if it is missing. It holds native code, so only
 	// the host may write to it. Empty keeps compiled modules in memory only.
 	CacheDir string
@@ -50,6 +46,10 @@ type Config struct {
 
 	// Clock measures the limits of time. Defaults to the real one.
 	Clock clockwork.Clock
+
+	// CompileInSubprocess has another process compile a binary into the cache: by [CompileInto]. Nil means that this
+	// process compiles everything. See subprocess.go.
+	CompileInSubprocess func(ctx context.Context, content []byte) error
 
 	// DisableImages has every instance run its initialisation. It behaves the same, only slower: this is for tests, and
 	// to find out whether images are at fault.
@@ -128,7 +128,7 @@ type Runtime struct {
 	cfg    Config
 	engine wazero.Runtime
 	stats  stats
-	warmth warmth
+	warm   warmMachines
 	cores  *cores
 
 	// without names the facilities that this system lacks. Tests take things away.
@@ -140,8 +140,8 @@ type Runtime struct {
 
 	// compileSlots bounds how many modules are compiled at a time.
 	compileSlots chan struct{}
-	// aside is held while another process compiles.
-	aside sync.Mutex
+	// subprocess is held while another process compiles.
+	subprocess sync.Mutex
 
 	// life ends when Close is called; it ends all compilations and turns.
 	life context.Context

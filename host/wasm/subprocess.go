@@ -13,7 +13,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// # Compiling aside
+// # Compiling in a subprocess
 //
 // The engine can compile the functions of a module on all cores. But then it does so on goroutines of its own, and a
 // panic there ends the process: a host that takes modules from strangers compiles on one goroutine, which can be
@@ -54,7 +54,7 @@ func CompileInto(ctx context.Context, dir string, content []byte) error {
 // compileInSubprocess has a large binary compiled by another process, unless it is in the cache.
 // That takes seconds, so the log explains the wait of a module's first call.
 func (r *Runtime) compileInSubprocess(digest string, content []byte) (note string) {
-	if r.cfg.Aside == nil || r.cache == nil || len(content) < subprocessSize {
+	if r.cfg.CompileInSubprocess == nil || r.cache == nil || len(content) < subprocessSize {
 		return ""
 	}
 	sum := sha256.Sum256(content)
@@ -63,17 +63,17 @@ func (r *Runtime) compileInSubprocess(digest string, content []byte) (note strin
 		return ""
 	}
 	r.cfg.Logger.Info("compiling a module; what needs it waits", "module", digest, "bytes", len(content))
-	r.aside.Lock() // one has all cores
-	err := r.cfg.Aside(r.life, content)
-	r.aside.Unlock()
+	r.subprocess.Lock() // one has all cores
+	err := r.cfg.CompileInSubprocess(r.life, content)
+	r.subprocess.Unlock()
 	if err != nil && r.life.Err() == nil {
 		r.cfg.Logger.Warn("a module could not be compiled on all cores; it is compiled on one", "error", err)
 	}
 	return note
 }
 
-// takeNote says that a binary is in the cache. Without the note it is compiled aside once more,
-// which finds it.
+// takeNote says that a binary is in the cache. Without the note another subprocess is started, and
+// finds it there.
 func (r *Runtime) takeNote(note string) {
 	if note == "" {
 		return

@@ -26,12 +26,12 @@ func compiledEntry(t *testing.T, dir string) os.FileInfo {
 	return info
 }
 
-func TestLargeModulesAreCompiledAside(t *testing.T) {
+func TestLargeModulesAreCompiledInASubprocess(t *testing.T) {
 	t.Parallel()
 	dir, asked := t.TempDir(), 0
 	var compiled os.FileInfo
 	var logged strings.Builder
-	aside := func(ctx context.Context, content []byte) error {
+	compileElsewhere := func(ctx context.Context, content []byte) error {
 		asked++
 		err := wasm.CompileInto(ctx, dir, content)
 		compiled = compiledEntry(t, dir)
@@ -39,7 +39,7 @@ func TestLargeModulesAreCompiledAside(t *testing.T) {
 	}
 	for range 2 {
 		r := newRuntime(t, wasm.Config{
-			CacheDir: dir, Aside: aside, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+			CacheDir: dir, CompileInSubprocess: compileElsewhere, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		})
 		_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
 		require.NoError(t, err)
@@ -47,15 +47,16 @@ func TestLargeModulesAreCompiledAside(t *testing.T) {
 		require.Equal(t, 1, strings.Count(logged.String(), "compiling a module"), logged.String())
 		require.True(t, os.SameFile(compiled, compiledEntry(t, dir)), "the host took what was compiled")
 	}
-	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside}), wasmtest.Module{}.Assemble())
+	r := newRuntime(t, wasm.Config{CacheDir: dir, CompileInSubprocess: compileElsewhere})
+	compile(t, r, wasmtest.Module{}.Assemble())
 	require.Equal(t, 1, asked, "a small one is not worth it")
 }
 
-func TestNothingDependsOnCompilingAside(t *testing.T) {
+func TestNothingDependsOnTheSubprocess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := newRuntime(t, wasm.Config{
-		CacheDir: dir, Aside: func(context.Context, []byte) error { return errors.New("killed") },
+		CacheDir: dir, CompileInSubprocess: func(context.Context, []byte) error { return errors.New("killed") },
 	})
 	_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
 	require.NoError(t, err)

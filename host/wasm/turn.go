@@ -75,7 +75,7 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	err := call.CallWithStack(ran, stack[:])
 	i.endWatch()
 	i.settleFuel()
-	i.machine.handles.rest()
+	i.machine.handles.dropGrownStacks()
 	if err != nil {
 		return Turn{}, i.dieLocked(i.explainLocked(ran, inWords(export), err))
 	}

@@ -6,59 +6,59 @@ import (
 	"sync"
 )
 
-// maxWarm is how many machines of a runtime may rest warm: with the pages that they wrote to, as
-// copies of the image's. They have up to a megabyte each, and some hundred kilobytes for a
-// small guest in Go. A guest that is given one of them does not have to wait for the kernel to make
-// each page anew. All others rest without.
+// maxWarm bounds the idle machines of a runtime that stay warm: that keep the pages that they wrote to, as copies of
+// the image's. They have up to a megabyte each, and some hundred kilobytes for a small guest in Go. A guest that is
+// given one of them does not have to wait for the kernel to make each page anew. All other idle machines give these
+// pages up.
 const maxWarm = 64
 
-// warmth is the machines that rest warm. The least recently used one loses its pages to the next:
+// warmMachines are the idle machines that stay warm. The least recently used one loses its pages to the next:
 // machines in use have to be warm, whatever their module, not the first ones.
 //
 // The mutex of a pool may be held when this one is taken, never the other way round.
-type warmth struct {
-	mu      sync.Mutex
-	resting list.List // of restingMachine, least recently used first; guarded by mu
+type warmMachines struct {
+	mu   sync.Mutex
+	idle list.List // of idleMachine, least recently used first; guarded by mu
 }
 
-type restingMachine struct {
+type idleMachine struct {
 	module  *Module
 	machine *machine
 }
 
-// add takes note that a machine rests warm. Its pool is locked.
-func (w *warmth) add(m *Module, mc *machine) {
+// add takes note that an idle machine stays warm. Its pool is locked.
+func (w *warmMachines) add(m *Module, mc *machine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	mc.resting = w.resting.PushBack(restingMachine{m, mc})
+	mc.warmPlace = w.idle.PushBack(idleMachine{m, mc})
 }
 
 // remove takes note that it does not, if it did.
-func (w *warmth) remove(mc *machine) {
+func (w *warmMachines) remove(mc *machine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if mc.resting != nil {
-		w.resting.Remove(mc.resting)
-		mc.resting = nil
+	if mc.warmPlace != nil {
+		w.idle.Remove(mc.warmPlace)
+		mc.warmPlace = nil
 	}
 }
 
-// takeOldest takes out the machine that has rested for longest, if there are too many.
-func (w *warmth) takeOldest() (restingMachine, bool) {
+// takeOldest takes out the machine that has been idle for longest, if there are too many.
+func (w *warmMachines) takeOldest() (idleMachine, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.resting.Len() <= maxWarm {
-		return restingMachine{}, false
+	if w.idle.Len() <= maxWarm {
+		return idleMachine{}, false
 	}
-	oldest := w.resting.Remove(w.resting.Front()).(restingMachine)
-	oldest.machine.resting = nil
+	oldest := w.idle.Remove(w.idle.Front()).(idleMachine)
+	oldest.machine.warmPlace = nil
 	return oldest, true
 }
 
-// coolOldest takes the pages from the least recently used machine, if too many rest warm. A machine
+// coolOldest takes the pages from the least recently used machine, if too many stay warm. A machine
 // that was taken from its pool meanwhile is left alone.
 func (r *Runtime) coolOldest() {
-	oldest, ok := r.warmth.takeOldest()
+	oldest, ok := r.warm.takeOldest()
 	if !ok {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *Runtime) coolOldest() {
 	}
 }
 
-// cool takes the pages from a machine that rests in the pool. If it cannot, it takes the machine
+// cool takes the pages from an idle machine of the pool. If it cannot, it takes the machine
 // out, and reports false.
 func (m *Module) cool(mc *machine) bool {
 	p := &m.pool
@@ -77,7 +77,7 @@ func (m *Module) cool(mc *machine) bool {
 	if n < 0 {
 		return true
 	}
-	m.runtime.warmth.remove(mc) // it may have been taken and put back meanwhile
+	m.runtime.warm.remove(mc) // it may have been taken and put back meanwhile
 	if mc.linear.forget(mc.image) {
 		return true
 	}

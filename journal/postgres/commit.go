@@ -71,7 +71,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	case err != nil:
 		return nil, err
 	}
-	s.sieve.madeRoom(valid...)
+	s.refusals.madeRoom(valid...)
 	for i, v := range outcomes {
 		results[index[i]] = v
 	}
@@ -97,18 +97,18 @@ func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journa
 	return nil, fmt.Errorf("postgres: commit: %w: %w", journal.ErrConflict, lost)
 }
 
-// commitTogether commits writes that do not depend on each other in one transaction, as they are or sifted: see
-// [sieve].
+// commitTogether commits writes that do not depend on each other in one transaction, as they are or prescreened: see
+// [refusalCache].
 func (s *Store) commitTogether(
 	ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write,
 ) ([]journal.Result, error) {
-	if s.sieve.expects(writes) {
-		return s.commitSifted(ctx, conn, writes, nil)
+	if s.refusals.expects(writes) {
+		return s.commitPrescreened(ctx, conn, writes, nil)
 	}
 	outcomes, err := s.commitOptimistic(ctx, conn, writes)
 	if state := sqlState(err); (state == stateUniqueViolation || state == stateFull) &&
-		slices.ContainsFunc(writes, isSiftable) {
-		return s.commitSifted(ctx, conn, writes, err)
+		slices.ContainsFunc(writes, isOftenRefused) {
+		return s.commitPrescreened(ctx, conn, writes, err)
 	}
 	return outcomes, err
 }
@@ -167,7 +167,7 @@ func (s *Store) sendWithCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch
 		committed = tag.String() == "COMMIT"
 		return nil
 	})
-	err := silent(ctx, conn.SendBatch(ctx, b).Close())
+	err := asUnanswered(ctx, conn.SendBatch(ctx, b).Close())
 	if err == nil && !committed {
 		err = errRolledBack
 	}

@@ -25,7 +25,7 @@ func (s *Store) commitDecided(
 	snap, err := s.readSnapshot(ctx, conn, writes)
 	if err != nil {
 		s.rollback(ctx, conn.Conn())
-		return nil, beforeCommit("postgres: commit", silent(ctx, err))
+		return nil, beforeCommit("postgres: commit", asUnanswered(ctx, err))
 	}
 	outcomes := make([]journal.Result, len(writes))
 	var effective []*journal.Write

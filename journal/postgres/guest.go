@@ -345,7 +345,7 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Fence.Epoch), w.Fence.Token[:])
 	queueWrites(b, []*journal.Write{w}, guest, newAnswers())
 	err := t.store.sendWithCommit(ctx, t.conn.Conn(), b)
-	t.store.sieve.madeRoom(w)
+	t.store.refusals.madeRoom(w)
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || errors.Is(err, journal.ErrUndecided) || errors.Is(err, journal.ErrConflict) {
 		return err

@@ -37,23 +37,23 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 	if f.Workflow == "" || strings.HasSuffix(f.Workflow, "/") {
 		fits = `starts_with(workflow, $2)`
 	}
-	// Within one namespace the walk over the strands ends behind the fitting ones.
+	// Within one namespace the walk over the workflows and states ends behind the fitting ones.
 	first, last := `($1, $2, '')`, `n.namespace = $1 AND `+strings.ReplaceAll(fits, "workflow", "n.workflow")
 	if f.Namespace == "" {
 		first, last = `('', '', '')`, `$1 = ''`
 	}
-	return `WITH RECURSIVE strands AS (
+	return `WITH RECURSIVE workflow_states AS (
 			(SELECT namespace, workflow, state FROM ` + st.executions + `
 				WHERE superseded = 0 AND (namespace, workflow, state) > ` + first +
 		` ORDER BY namespace, workflow, state LIMIT 1)
 			UNION ALL
-			SELECT n.* FROM strands s CROSS JOIN LATERAL (SELECT e.namespace, e.workflow, e.state FROM ` +
+			SELECT n.* FROM workflow_states s CROSS JOIN LATERAL (SELECT e.namespace, e.workflow, e.state FROM ` +
 		st.executions + ` e
 				WHERE e.superseded = 0 AND (e.namespace, e.workflow, e.state) > (s.namespace, s.workflow, s.state)
 					ORDER BY e.namespace, e.workflow, e.state LIMIT 1) AS n
 			WHERE ` + last + `),
 		page AS (
-			SELECT newest.* FROM strands s CROSS JOIN LATERAL (SELECT e.created_at AS at, e.id AS place FROM ` +
+			SELECT newest.* FROM workflow_states s CROSS JOIN LATERAL (SELECT e.created_at AS at, e.id AS place FROM ` +
 		st.executions + ` e
 				WHERE e.superseded = 0 AND e.namespace = s.namespace AND e.workflow = s.workflow AND e.state = s.state
 					AND (e.created_at, e.id) < ($3, $4)

@@ -159,7 +159,7 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 			return err
 		}
 		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
-			return noticeAbsence(ctx, conn)
+			return enableClientCheck(ctx, conn)
 		}); err != nil {
 			return err
 		}
@@ -177,11 +177,11 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 	return pool, nil
 }
 
-// noticeAbsence has the server look now and then, in the middle of a statement, whether the host is still there. A
-// caller that gives up closes its connection and asks the server to cancel; if that request comes a moment too early
-// the statement would go on for as long as it takes, with all its locks. Servers before version 14 have no such
-// setting, and on some systems it cannot be set: then the limits of statements remain.
-func noticeAbsence(ctx context.Context, conn *pgx.Conn) error {
+// enableClientCheck has the server check now and then, in the middle of a statement, that the client is still
+// connected. A caller that gives up closes its connection and asks the server to cancel; if that request comes a moment
+// too early the statement would go on for as long as it takes, with all its locks. Servers before version 14 have no
+// such setting, and on some systems it cannot be set: then the limits of statements remain.
+func enableClientCheck(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(
 		ctx, `SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'`,
 		pgx.QueryExecModeSimpleProtocol,
@@ -291,30 +291,30 @@ func (s *Store) use(
 
 // inTime runs a call that the server has to answer within a limit.
 func inTime(ctx context.Context, limit time.Duration, call func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, &silence{limit: limit})
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &unansweredError{limit: limit})
 	defer cancel()
-	return silent(ctx, call(ctx))
+	return asUnanswered(ctx, call(ctx))
 }
 
-// silent distinguishes a server that did not answer in time from a caller that gave up.
-func silent(ctx context.Context, err error) error {
-	var s *silence
-	if err == nil || sqlState(err) != "" || errors.As(err, &s) || !errors.As(context.Cause(ctx), &s) {
+// asUnanswered distinguishes a server that did not answer in time from a caller that gave up.
+func asUnanswered(ctx context.Context, err error) error {
+	var unanswered *unansweredError
+	if err == nil || sqlState(err) != "" || errors.As(err, &unanswered) || !errors.As(context.Cause(ctx), &unanswered) {
 		return err
 	}
-	return &silence{limit: s.limit, cause: err}
+	return &unansweredError{limit: unanswered.limit, cause: err}
 }
 
-// silence is the failure of a call that the server did not answer in time. It is the store's
+// unansweredError is the failure of a call that the server did not answer in time. It is the store's
 // failure, not the caller's deadline: it does not unwrap to context.DeadlineExceeded.
-type silence struct {
+type unansweredError struct {
 	limit time.Duration
 	cause error
 }
 
-func (e *silence) Error() string {
+func (e *unansweredError) Error() string {
 	return fmt.Sprintf("Postgres did not answer within %v", e.limit)
 }
 
 // SafeToRetry tells pgconn.SafeToRetry whether anything was sent.
-func (e *silence) SafeToRetry() bool { return pgconn.SafeToRetry(e.cause) }
+func (e *unansweredError) SafeToRetry() bool { return pgconn.SafeToRetry(e.cause) }

@@ -11,9 +11,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// read is use for reads. A connection may be lost already when it is taken from the
-// pool: the server has ended it, or a caller that gave up has spoilt it. Then another one is
-// tried, once, because a read can be repeated.
+// read is use for reads. A connection may be lost already when it is taken from the pool: the server has ended it, or a
+// caller that gave up has broken it. Then another one is tried, once, because a read can be repeated.
 func (s *Store) read(ctx context.Context, call func(ctx context.Context, conn *pgxpool.Conn) error) error {
 	lost := false
 	once := func() error {
@@ -24,8 +23,8 @@ func (s *Store) read(ctx context.Context, call func(ctx context.Context, conn *p
 		})
 	}
 	err := once()
-	var silent *silence
-	if lost && ctx.Err() == nil && !errors.As(err, &silent) {
+	var unanswered *unansweredError
+	if lost && ctx.Err() == nil && !errors.As(err, &unanswered) {
 		err = once()
 	}
 	return err

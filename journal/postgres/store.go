@@ -32,7 +32,7 @@ type Store struct {
 
 	deploying chan struct{} // capacity 1: held by the deployment under way
 
-	sieve     sieve
+	refusals  refusalCache
 	committed atomic.Uint64
 	decided   atomic.Uint64 // batches whose writes were decided one by one
 
@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		sql:       newStatements(c.Schema),
 		deploying: make(chan struct{}, 1),
 		ready:     map[string]bool{},
-		sieve:     sieve{clock: c.Clock},
+		refusals:  refusalCache{clock: c.Clock},
 	}
 	s.Sweeper = sqlsweep.New(swept{s}, sweepFailed)
 	s.reader = sqlread.New(database{s}, s.sql.reads)

@@ -52,7 +52,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 		return nil, ctx.Err()
 	}
 	results, err := s.commitBatch(ctx, writes, false)
-	if err != nil && spoilt(err) {
+	if err != nil && failedMidway(err) {
 		results, err = s.commitBatch(ctx, writes, true)
 	}
 	if err != nil {
@@ -97,8 +97,8 @@ func newBatch(conn *sqlite.Conn, m *mail) *batch {
 	return &batch{conn: conn, mail: m, fences: map[journal.Shard]journal.Fence{}, refuses: map[journal.Receiver]bool{}}
 }
 
-// spoilt tells whether a write failed in the middle for a reason of its own.
-func spoilt(err error) bool {
+// failedMidway tells whether a write failed in the middle for a reason of its own.
+func failedMidway(err error) bool {
 	return isConstraint(err) || errors.Is(err, errNoMessage) || errors.Is(err, errEntryTaken)
 }
 
@@ -196,7 +196,7 @@ func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 	}
 	result, err := b.apply(w)
 	if err != nil {
-		if !spoilt(err) {
+		if !failedMidway(err) {
 			return journal.Result{}, err
 		}
 		b.mail.forget()
@@ -250,22 +250,22 @@ func readFences(conn *sqlite.Conn) ([]journal.Fence, error) {
 	return fences, err
 }
 
-// thisRun is which run of an execution there is.
-type thisRun struct {
+// currentRun identifies the current run of an execution, and its state.
+type currentRun struct {
 	run, chain journal.RunID
 	state      journal.State
 }
 
-// run reads which run of an execution there is; nil if there is none.
-func (b *batch) run(id journal.ID) (found *thisRun, err error) { return readRun(b.conn, id) }
+// run reads the current run of an execution; nil if there is none.
+func (b *batch) run(id journal.ID) (found *currentRun, err error) { return readRun(b.conn, id) }
 
-func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
+func readRun(conn *sqlite.Conn, id journal.ID) (found *currentRun, err error) {
 	err = run(
 		conn,
 		"SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0",
 		values(id),
 		func(row *sqlite.Stmt) error {
-			found = &thisRun{state: journal.State(row.ColumnText(2))}
+			found = &currentRun{state: journal.State(row.ColumnText(2))}
 			row.ColumnBytes(0, found.run[:])
 			row.ColumnBytes(1, found.chain[:])
 			return nil

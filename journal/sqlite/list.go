@@ -19,14 +19,14 @@ import (
 // and passes over rows that do not fit: all of a million executions, to find the three that are paused. An index for
 // each combination of filters would be written with each execution.
 //
-// There is one index, by workflow, state and time. Within it the executions of one workflow and state are a strand, in
-// the order of the list. There are few of them, at most five for each workflow that was deployed: they are found by
-// leaping from each to the next. A page is merged of the newest of each strand that fits.
+// There is one index, by workflow, state and time. Within it the executions of one workflow and state stand together,
+// in the order of the list. There are few such pairs, at most five for each workflow that was deployed: they are found
+// by leaping from each to the next. A page is merged of the newest of each pair that fits.
 const (
-	selectNextStrand = `SELECT namespace, workflow, state FROM cruster_executions
+	selectNextWorkflowState = `SELECT namespace, workflow, state FROM cruster_executions
 		WHERE superseded = 0 AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state
 			LIMIT 1`
-	selectOfStrand = `SELECT created_at, id FROM cruster_executions
+	selectOfWorkflowState = `SELECT created_at, id FROM cruster_executions
 		WHERE superseded = 0 AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5)
 			AND (created_at, id) > (?6, ?7)
 		ORDER BY created_at DESC, id DESC LIMIT +?8`
@@ -75,8 +75,8 @@ type place struct {
 // newestPlace is in front of all.
 var newestPlace = place{math.MaxInt64, bytes.Repeat([]byte{0xff}, len(journal.ID{})+1)}
 
-// strand is the executions of one workflow in one state.
-type strand struct{ namespace, workflow, state string }
+// workflowState names the executions of one workflow in one state.
+type workflowState struct{ namespace, workflow, state string }
 
 // listing is a list under way.
 type listing struct {
@@ -90,7 +90,7 @@ type listing struct {
 }
 
 func (l *listing) read() (rows []journal.Execution, err error) {
-	merge := l.mergeStrands
+	merge := l.mergeWorkflowStates
 	if len(l.filter.Where) > 0 {
 		merge = l.mergeWhere
 	}
@@ -111,13 +111,13 @@ func (l *listing) read() (rows []journal.Execution, err error) {
 	return rows, nil
 }
 
-func (l *listing) mergeStrands() error {
-	at := strand{namespace: l.filter.Namespace}
+func (l *listing) mergeWorkflowStates() error {
+	at := workflowState{namespace: l.filter.Namespace}
 	if at.namespace != "" {
 		at.workflow = l.filter.Workflow
 	}
 	for {
-		next, err := l.nextStrand(at)
+		next, err := l.nextWorkflowState(at)
 		if err != nil || next == nil {
 			return err
 		}
@@ -141,22 +141,22 @@ func (l *listing) fits(workflow string) bool {
 	return l.filter.Workflow == "" || workflow == l.filter.Workflow
 }
 
-func (l *listing) nextStrand(after strand) (next *strand, err error) {
-	err = run(l.conn, selectNextStrand, func(stmt *sqlite.Stmt) {
+func (l *listing) nextWorkflowState(after workflowState) (next *workflowState, err error) {
+	err = run(l.conn, selectNextWorkflowState, func(stmt *sqlite.Stmt) {
 		stmt.BindText(1, after.namespace)
 		stmt.BindText(2, after.workflow)
-		// The least text behind it: with > SQLite would walk to the end of the strand.
+		// The least text behind it: with > SQLite would walk through all executions of that state.
 		stmt.BindText(3, after.state+"\x00")
 	}, func(row *sqlite.Stmt) error {
-		next = &strand{row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)}
+		next = &workflowState{row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)}
 		return nil
 	})
 	return next, err
 }
 
-// merge adds the newest of a strand to the results.
-func (l *listing) merge(s strand) error {
-	return l.add(run, selectOfStrand, func(stmt *sqlite.Stmt) {
+// merge adds the newest of a workflow in one state to the results.
+func (l *listing) merge(s workflowState) error {
+	return l.add(run, selectOfWorkflowState, func(stmt *sqlite.Stmt) {
 		stmt.BindText(1, s.namespace)
 		stmt.BindText(2, s.workflow)
 		stmt.BindText(3, s.state)

@@ -75,7 +75,7 @@ func listed(t *testing.T, n int) func(f journal.Filter, want int) int {
 		require.NoError(t, err)
 		require.Len(t, page.Executions, want, "%+v", f)
 		require.NoError(t, store.read(t.Context(), func(conn *sqlite.Conn) error {
-			for _, query := range []string{selectNextStrand, selectOfStrand, selectListed} {
+			for _, query := range []string{selectNextWorkflowState, selectOfWorkflowState, selectListed} {
 				steps += stepsOf(t, conn, query)
 			}
 			return nil

@@ -17,7 +17,7 @@ import (
 
 const selectNextAttributes = "SELECT namespace FROM cruster_attributes WHERE namespace >= ?1 ORDER BY namespace LIMIT 1"
 
-// mergeWhere is mergeStrands for a list with conditions.
+// mergeWhere is mergeWorkflowStates for a list with conditions.
 func (l *listing) mergeWhere() error {
 	if l.filter.Namespace != "" {
 		return l.mergeConditions(l.filter.Namespace)

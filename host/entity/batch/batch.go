@@ -70,7 +70,7 @@ func (w *Worker) Perform(job Job) Result {
 	return b.res
 }
 
-// perform performs the calls, and explains those that have no answer.
+// perform performs the calls, and explains the unanswered ones.
 func (b *batch) perform() {
 	err := fault.Guard(b.work)
 	b.res.Apart = errors.Is(err, errTooLong)
@@ -116,9 +116,9 @@ func (b *batch) work() error {
 	return b.settle(b.job.Calls)
 }
 
-// settle performs those of some calls that have no answer yet. If a message of theirs finds the
-// inbox of its receiver full, nothing of them took effect: they are performed in halves, until
-// what fails is one operation.
+// settle performs the unanswered calls among some. If a message of theirs finds the inbox of its
+// receiver full, nothing of them took effect: they are performed in halves, down to the failing
+// operation.
 func (b *batch) settle(calls []*call.Call) error {
 	for {
 		open := b.openOf(calls)

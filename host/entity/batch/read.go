@@ -56,8 +56,8 @@ func (w *Worker) readState(c *call.Call, s *snapshot.Snapshot) (abi.Outcome, err
 	return instance.OutcomeOf(&ran.Replies[0]), nil
 }
 
-// checkRead refuses what only an operation that changes the state may do.
-func checkRead(ran *instance.Ran) error {
+// checkRead refuses effects that are reserved for operations that change the state.
+func checkRead(ran *instance.Result) error {
 	if len(ran.Replies) != 1 {
 		return abi.Errorf(abi.CodeGuestProtocol, "the module answered %d operations instead of one", len(ran.Replies))
 	}

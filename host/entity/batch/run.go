@@ -26,7 +26,7 @@ type run struct {
 	tooLong bool // an invocation took too long, and the calls in front of the one to blame are run again
 }
 
-// reply is what one call came to.
+// reply is the outcome of one call, with its effects.
 type reply struct {
 	outcome abi.Outcome
 	sent    []journal.Sent
@@ -123,7 +123,7 @@ func (r *run) operate(calls []*call.Call) error {
 	if err == nil || !instance.IsOfGuest(err) {
 		return err
 	}
-	in := instance.EndOf(err)
+	in := instance.OperationErrorOf(err)
 	switch {
 	case len(calls) == 1:
 		r.blame(calls[0], err)
@@ -156,7 +156,7 @@ func (r *run) operateParts(parts ...[]*call.Call) error {
 // limit. Each call has a batch of its own then ([Result.Apart]), which costs the limit once more for
 // each that never ends, and little for the others. So have the calls of a guest with a false report: the
 // calls that it reported as done take too long as well.
-func (r *run) operateBefore(calls []*call.Call, in *instance.EndedIn, err error) error {
+func (r *run) operateBefore(calls []*call.Call, in *instance.OperationError, err error) error {
 	if in == nil || in.Operation == 0 && !in.Whole || r.tooLong {
 		return errTooLong
 	}
@@ -229,7 +229,7 @@ func (r *run) invoke(calls []*call.Call) error {
 }
 
 // checkReply refuses a reply that cannot be made durable.
-func checkReply(ran *instance.Ran, operations int, t target.Target) error {
+func checkReply(ran *instance.Result, operations int, t target.Target) error {
 	switch {
 	case len(ran.Replies) != operations:
 		return abi.Errorf(
@@ -253,7 +253,7 @@ func checkReply(ran *instance.Ran, operations int, t target.Target) error {
 	return nil
 }
 
-// accept checks what one operation answered and sent. An error is on its account.
+// accept checks the answer and the messages of one operation. An error is on its account.
 func (r *run) accept(o *abi.OperationReply) (*reply, error) {
 	if o.Error != nil {
 		return &reply{outcome: instance.OutcomeOf(o)}, nil
@@ -284,7 +284,7 @@ func (r *run) write(calls []*call.Call) journal.Write {
 	return w
 }
 
-// addReplies adds to a write what each of some calls came to, beside the state that they left.
+// addReplies adds the reply of each of some calls to a write, beside the state after them.
 func (r *run) addReplies(w *journal.Write, calls []*call.Call) {
 	for _, c := range calls {
 		rep := r.replies[c]

@@ -35,7 +35,7 @@ type Store interface {
 // Guests runs the code of entities: see [instance.Instances].
 type Guests interface {
 	// Operations runs operations of an entity with a state, one after the other.
-	Operations(ctx context.Context, target target.Target, body *abi.Operations) (*instance.Ran, error)
+	Operations(ctx context.Context, target target.Target, body *abi.Operations) (*instance.Result, error)
 }
 
 // Starts knows workflows of a deployment.

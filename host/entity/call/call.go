@@ -100,7 +100,7 @@ type Answer struct {
 	Parked bool
 }
 
-// Reply answers all who wait for the call.
+// Reply answers all waiters of the call.
 func (c *Call) Reply(a Answer) {
 	c.Release()
 	for _, w := range c.Waiters {

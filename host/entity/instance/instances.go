@@ -57,14 +57,14 @@ func New(deps Deps) *Instances {
 }
 
 // Operations runs operations of an entity with a state, one after the other. They compute within the limits of a turn.
-func (g *Instances) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*Ran, error) {
+func (g *Instances) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*Result, error) {
 	code := t.Type.Module.Code
 	memory, err := g.Memory.Acquire(ctx, code.MemoryBytes())
 	if err != nil {
 		return nil, err
 	}
 	defer memory.Release()
-	ran := &Ran{}
+	ran := &Result{}
 	err = g.Slots.ComputeEach(ctx, func(ctx context.Context, renew func() bool) error {
 		w := &operationsWorld{target: t, ran: ran, under: UnderWay{Count: len(body.Operations), Renew: renew}}
 		world := w.world()
@@ -100,7 +100,7 @@ func notRun(err error) error {
 }
 
 // decodeOperations decodes the results of an invocation.
-func decodeOperations(turn wasm.Turn, ran *Ran) error {
+func decodeOperations(turn wasm.Turn, ran *Result) error {
 	if turn.Parked {
 		return abi.Errorf(abi.CodeGuestProtocol, "an operation parked instead of finishing")
 	}
@@ -127,7 +127,7 @@ const (
 // They wait for nothing, so that a batch takes as long as it computes.
 type operationsWorld struct {
 	target target.Target
-	ran    *Ran
+	ran    *Result
 	logged int
 	under  UnderWay
 }

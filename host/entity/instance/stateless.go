@@ -17,7 +17,7 @@ import (
 )
 
 // Call runs an operation of an entity without a state. The code sees the real world, through host/effects.
-func (g *Instances) Call(ctx context.Context, t target.Target, call StatelessCall) (*StatelessRan, error) {
+func (g *Instances) Call(ctx context.Context, t target.Target, call StatelessCall) (*StatelessResult, error) {
 	code := t.Type.Module.Code
 	memory, err := g.Memory.Acquire(ctx, code.MemoryBytes())
 	if err != nil {
@@ -60,7 +60,7 @@ func (g *Instances) Call(ctx context.Context, t target.Target, call StatelessCal
 // code's reaction to it does not matter.
 func (g *Instances) ranStateless(
 	ctx context.Context, fx *effects.Effects, turn wasm.Turn, err error,
-) (*StatelessRan, error) {
+) (*StatelessResult, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -75,7 +75,7 @@ func (g *Instances) ranStateless(
 	if oerr != nil {
 		return nil, oerr
 	}
-	return &StatelessRan{Outcome: *outcome, Tx: fx.TakeTx()}, nil
+	return &StatelessResult{Outcome: *outcome, Tx: fx.TakeTx()}, nil
 }
 
 func (g *Instances) callWorld(fx *effects.Effects, log *callLog) wasm.World {

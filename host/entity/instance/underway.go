@@ -38,11 +38,11 @@ func (u *UnderWay) EndedBy(err error) error {
 	if !u.reported || u.last == u.Count {
 		return err
 	}
-	return &EndedIn{error: err, Operation: u.last, Whole: u.whole}
+	return &OperationError{error: err, Operation: u.last, Whole: u.whole}
 }
 
-// EndedIn is the error of an invocation that ended in the middle of an operation.
-type EndedIn struct {
+// OperationError is the error of an invocation that ended in the middle of an operation.
+type OperationError struct {
 	error
 	Operation int
 	// Whole says that the operation had a whole limit of time and fuel for itself.
@@ -50,10 +50,10 @@ type EndedIn struct {
 }
 
 // Unwrap yields the error.
-func (e *EndedIn) Unwrap() error { return e.error }
+func (e *OperationError) Unwrap() error { return e.error }
 
-// EndOf tells in which operation an invocation ended; nil if that is not known.
-func EndOf(err error) *EndedIn {
-	in, _ := errors.AsType[*EndedIn](err)
+// OperationErrorOf finds the operation in whose middle an invocation ended; nil if that is not known.
+func OperationErrorOf(err error) *OperationError {
+	in, _ := errors.AsType[*OperationError](err)
 	return in
 }

@@ -16,7 +16,7 @@ func TestReportsAreChecked(t *testing.T) {
 	renewals := 0
 	u := UnderWay{Count: 3, Renew: func() bool { renewals++; return renewals < 3 }}
 	failed := abi.Errorf(abi.CodeGuestTimeout, "it took too long")
-	require.Nil(t, EndOf(u.EndedBy(failed)), "nothing is reported")
+	require.Nil(t, OperationErrorOf(u.EndedBy(failed)), "nothing is reported")
 	for _, c := range []struct {
 		index   uint32
 		refused bool
@@ -40,7 +40,7 @@ func TestReportsAreChecked(t *testing.T) {
 			require.Equal(t, []any{before.begun, before.last, before.whole}, []any{u.begun, u.last, u.whole})
 			continue
 		}
-		in := EndOf(u.EndedBy(failed))
+		in := OperationErrorOf(u.EndedBy(failed))
 		require.NotNil(t, in)
 		require.EqualValues(t, c.index, in.Operation)
 		require.Equal(t, c.whole, in.Whole)
@@ -48,7 +48,7 @@ func TestReportsAreChecked(t *testing.T) {
 	}
 	_, err := u.Begin(3)
 	require.Nil(t, err)
-	require.Nil(t, EndOf(u.EndedBy(failed)), "all have run")
+	require.Nil(t, OperationErrorOf(u.EndedBy(failed)), "all have run")
 	require.Equal(t, 3, renewals)
 
 	var trap *wasm.Trap

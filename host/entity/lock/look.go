@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Store is what a look reads.
+// Store has the reads of a look.
 type Store interface {
 	InSection(ctx context.Context, step journal.Caller) (bool, error)
 	Lock(ctx context.Context, id journal.ID) (*journal.Lock, error)

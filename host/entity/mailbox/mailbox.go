@@ -217,9 +217,9 @@ func (m *Mailbox) Hear(position uint64) {
 // Unread says that there may be messages in the inbox that are not in memory, and are worth reading for.
 func (m *Mailbox) Unread() { m.unread, m.barren = true, false }
 
-// LookBack says that messages from before the host began may be waiting. Calls come after them,
-// also those that are here already: the entity may come into memory after the recovery that told it
-// so has ended.
+// LookBack says that messages from before the host began may be waiting. Calls come after them, also
+// calls that are here already: the entity may come into memory after the end of the recovery that
+// told it so.
 func (m *Mailbox) LookBack() {
 	m.Unread()
 	m.order.past = true

@@ -42,8 +42,8 @@ func (m *misfits) cut(calls []*call.Call) (n int) {
 	return len(calls)
 }
 
-// keep forgets the attempts of messages that are not in the inbox, all of which are in memory. The commit that parked
-// a message may have lost its answer, and a retry has all attempts again.
+// keep forgets the attempts of messages that have left the inbox, all of whose messages are in memory. The commit that
+// parked a message may have lost its answer, and a retry has all attempts again.
 func (m *misfits) keep(positions map[uint64]*call.Call) {
 	maps.DeleteFunc(m.attempts, func(position uint64, _ int) bool { return positions[position] == nil })
 }

@@ -24,7 +24,7 @@ import (
 //  2. The commit that takes a message with an address sends the answer there, unless a waiter is told from memory.
 //     That is decided when the request begins to be at work, and from then on no waiter leaves.
 //  3. Message and request are one operation, whichever comes first: they have one origin. The message of a lock
-//     leaves no receipt, as it may be performed twice: what counts is whether its step is in its section.
+//     leaves no receipt, as it may be performed twice: it has taken effect if its step is in its section.
 //  4. The answer to a lock says no more than that the workflow is to ask again: it has the lock by then. So it locks
 //     the next one in its own time, and the lock is decided as ever. Each answer is a message of its own, and one too
 //     many does no harm.

@@ -81,8 +81,8 @@ func (r Rows) message(ctx context.Context, c *call.Call) (*journal.FoundMessage,
 	return m, nil
 }
 
-// receipt finds the receipt of a call that was performed, or dropped, before; nil if there is none. Doing says for what
-// it is read.
+// receipt finds the receipt of a call that was performed, or dropped, before; nil if there is none. Doing is the
+// purpose of the read, for errors.
 func (r Rows) receipt(ctx context.Context, c *call.Call, doing string) (*journal.Receipt, error) {
 	receipt, err := r.Store.Receipt(ctx, c.Ref.ID(), c.Origin)
 	switch {

@@ -33,8 +33,8 @@ func (s *Sender) Send(ctx context.Context, req call.Request) error {
 	return nil
 }
 
-// positionBefore is the position of a message that was sent before, so that what its sender does next comes
-// behind it; 0 if it was taken or is parked.
+// positionBefore is the position of a message that was sent before, so that its sender's next calls come behind
+// it; 0 if it was taken or is parked.
 func (s *Sender) positionBefore(ctx context.Context, c *call.Call) (uint64, error) {
 	switch m, err := s.Rows.message(ctx, c); {
 	case err != nil:

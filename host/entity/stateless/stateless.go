@@ -32,7 +32,7 @@ const maxCollisions = 25
 // Guests runs the code of entities: see [instance.Instances].
 type Guests interface {
 	// Call runs an operation of an entity without a state.
-	Call(ctx context.Context, target target.Target, call instance.StatelessCall) (*instance.StatelessRan, error)
+	Call(ctx context.Context, target target.Target, call instance.StatelessCall) (*instance.StatelessResult, error)
 }
 
 // Transactions commits the transaction of a guest together with a write, fenced by the epoch of its shard.
@@ -181,7 +181,7 @@ func (w *Worker) afterFailure(c *call.Call, err error) (abi.Outcome, error) {
 	return abi.Outcome{Value: receipt.Value, Error: receipt.Error}, nil
 }
 
-// writeOf is what becomes durable with the outcome of a call.
+// writeOf is the write that makes the outcome of a call durable.
 func writeOf(c *call.Call, o abi.Outcome, now int64) journal.Write {
 	w := journal.Write{ID: c.Ref.ID()}
 	if c.Position != 0 {

@@ -12,7 +12,7 @@ type Ref struct {
 	Namespace string
 	// Type is "deployment/Name".
 	Type string
-	// Key is what people call the id of the entity.
+	// Key is the id of the entity, unique for its type.
 	Key string
 }
 

@@ -46,13 +46,13 @@ func (w *rewriter) addFunctions(content []byte) []byte {
 func (w *rewriter) addGlobal(content []byte) ([]byte, error) {
 	r := &reader{data: content}
 	n := r.u32()
-	shifted := w.shifting(r)
+	renumbered := w.renumberFunctions(r)
 	for left := n; left > 0 && r.err == nil; left-- {
 		r.valueType()
 		r.byte()
-		r.expression(shifted.named)
+		r.expression(renumbered.named)
 	}
-	out := append(appendU32(nil, uint64(n)+1), shifted.upTo(r.pos)...)
+	out := append(appendU32(nil, uint64(n)+1), renumbered.upTo(r.pos)...)
 	return append(out, typeI64, 1, opI64Const, 0, opEnd), r.err
 }
 
@@ -71,11 +71,11 @@ func (w *rewriter) shiftStart(content []byte) ([]byte, error) {
 func (w *rewriter) shiftElements(content []byte) ([]byte, error) {
 	r := &reader{data: content}
 	n := r.u32()
-	shifted := w.shifting(r)
+	renumbered := w.renumberFunctions(r)
 	for left := n; left > 0 && r.err == nil; left-- {
-		r.elementSegment(maxElements, shifted.named)
+		r.elementSegment(maxElements, renumbered.named)
 	}
-	return append(appendU32(nil, uint64(n)), shifted.upTo(r.pos)...), r.err
+	return append(appendU32(nil, uint64(n)), renumbered.upTo(r.pos)...), r.err
 }
 
 // rewriteExports returns the export section with new numbers of functions, without names that are ours, and with the
@@ -97,17 +97,19 @@ func (w *rewriter) rewriteExports() []byte {
 	return addExports([]byte{0}, exports)
 }
 
-// shifting copies a reader's input, with new numbers of functions.
-type shifting struct {
+// functionRenumbering copies a reader's input, with new numbers of functions.
+type functionRenumbering struct {
 	*rewriter
 	r    *reader
 	from int // input before it is copied
 	out  []byte
 }
 
-func (w *rewriter) shifting(r *reader) *shifting { return &shifting{rewriter: w, r: r, from: r.pos} }
+func (w *rewriter) renumberFunctions(r *reader) *functionRenumbering {
+	return &functionRenumbering{rewriter: w, r: r, from: r.pos}
+}
 
-func (s *shifting) named(at, end int, function uint32) {
+func (s *functionRenumbering) named(at, end int, function uint32) {
 	if uint64(function) >= s.fuel.end {
 		s.r.fail("it names the function %d, and there are %d", function, s.fuel.end)
 		return
@@ -116,4 +118,6 @@ func (s *shifting) named(at, end int, function uint32) {
 	s.from = end
 }
 
-func (s *shifting) upTo(end int) []byte { return append(s.out, s.r.data[s.from:max(s.from, end)]...) }
+func (s *functionRenumbering) upTo(end int) []byte {
+	return append(s.out, s.r.data[s.from:max(s.from, end)]...)
+}

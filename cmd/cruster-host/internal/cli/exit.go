@@ -175,8 +175,8 @@ func report(w io.Writer, err error, addrFlag string) {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	if failed != nil && failed.State == client.Paused {
-		for _, step := range view.RescueSteps(coded.Code, failed.Execution, addrFlag) {
-			fmt.Fprintf(w, "next: %s\n", step)
+		for _, command := range view.RecoveryCommands(coded.Code, failed.Execution, addrFlag) {
+			fmt.Fprintf(w, "next: %s\n", command)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 		return nil
 	}
 	fmt.Fprintln(a.stderr, "note: it is paused and stops once it goes on")
-	a.suggest(view.RescueSteps(abi.Code(resp.GetExecution().GetError().GetCode()), execution, a.addrFlag()))
+	a.suggest(view.RecoveryCommands(abi.Code(resp.GetExecution().GetError().GetCode()), execution, a.addrFlag()))
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution s
 	}
 	again := resp.GetExecution().GetError()
 	fmt.Fprintf(a.stderr, "note: it was paused again: %s: %s\n", again.GetCode(), terminal.OneLine(again.GetMessage()))
-	a.suggest(view.RescueStepsAfterStop(abi.Code(again.GetCode()), execution, a.addrFlag()))
+	a.suggest(view.RecoveryCommandsAfterStop(abi.Code(again.GetCode()), execution, a.addrFlag()))
 }
 
 // suggest shows the next command.

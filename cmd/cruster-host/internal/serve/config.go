@@ -90,8 +90,9 @@ func (c *Config) engine() host.Config {
 		TurnTimeout:     c.TurnTimeout,
 		UnderTest:       c.UnderTest,
 		Wasm: wasm.Config{
-			Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), CacheSize: c.CacheSize,
-			MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory,
+			CacheDir: c.compiledDir(), CacheSize: c.CacheSize,
+			CompileInSubprocess: compileInSubprocess(c.compiledDir()),
+			MaxModuleSize:       c.MaxModuleSize, MemoryLimit: c.GuestMemory,
 		},
 	}
 }

@@ -40,8 +40,8 @@ func TestConfigOfTheEngine(t *testing.T) {
 		UnderTest:       &undertest.Options{EvictAlways: true, MaxEntries: 15},
 	}
 	engine := cfg.engine()
-	require.NotNil(t, engine.Wasm.Aside)
-	engine.Wasm.Aside = nil // functions cannot be compared
+	require.NotNil(t, engine.Wasm.CompileInSubprocess)
+	engine.Wasm.CompileInSubprocess = nil // functions cannot be compared
 	require.Equal(t, host.Config{
 		ActivityFuel:    11,
 		ActivityTimeout: 1 * time.Second,

@@ -31,20 +31,20 @@ func failCommand(execution string) string {
 	return "cruster-host workflow fail " + terminal.QuoteWord(terminal.OneLine(execution)) + " --reason WHY"
 }
 
-// RescueSteps is how a paused execution goes on or ends, by the code of its pause, one step a line,
-// to be pasted: a pause caused by the code of the workflow ends with other code. A step that is
+// RecoveryCommands are the commands that resume or end a paused execution, by the code of its pause, one a line,
+// to be pasted: a pause caused by the code of the workflow ends with other code. A command that is
 // sure to pause it again is not among them. A request to stop is delivered after the work in hand
 // at the pause: an execution whose code fails each time it runs does not get there.
-func RescueSteps(code abi.Code, execution, addrFlag string) []string {
-	return rescueSteps(code, execution, addrFlag, false)
+func RecoveryCommands(code abi.Code, execution, addrFlag string) []string {
+	return recoveryCommands(code, execution, addrFlag, false)
 }
 
-// RescueStepsAfterStop is how one goes on or ends that was asked to stop and is paused again.
-func RescueStepsAfterStop(code abi.Code, execution, addrFlag string) []string {
-	return rescueSteps(code, execution, addrFlag, true)
+// RecoveryCommandsAfterStop are the commands for an execution that was asked to stop and is paused again.
+func RecoveryCommandsAfterStop(code abi.Code, execution, addrFlag string) []string {
+	return recoveryCommands(code, execution, addrFlag, true)
 }
 
-func rescueSteps(code abi.Code, execution, addrFlag string, stopTried bool) []string {
+func recoveryCommands(code abi.Code, execution, addrFlag string, stopTried bool) []string {
 	move := moveCommand(execution) + addrFlag + "  # once the fixed module is pushed"
 	resume := ResumeCommand(execution) + addrFlag
 	elsewhere := resume + "  # if the cause was elsewhere and is gone"

@@ -107,7 +107,7 @@ func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 	}
 	if v.State == client.Paused {
 		all = append(all, terminal.Line{
-			Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name, addrFlag), "\n"),
+			Name: "next", Value: strings.Join(RecoveryCommands(pauseCode(v.Error), v.Name, addrFlag), "\n"),
 		})
 	}
 	all = append(all, publishedLines(e.GetAttributes(), e.GetProgress())...)

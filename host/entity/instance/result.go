@@ -6,8 +6,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Ran is the result of an invocation of an entity's code.
-type Ran struct {
+// Result is the result of an invocation of an entity's code.
+type Result struct {
 	abi.OperationsReply
 	Log []guest.LogLine
 }
@@ -22,8 +22,8 @@ type StatelessCall struct {
 	Attempt int
 }
 
-// StatelessRan is the result of an operation of a stateless entity.
-type StatelessRan struct {
+// StatelessResult is the result of an operation of a stateless entity.
+type StatelessResult struct {
 	abi.Outcome
 	// Tx is the transaction with its statements, to be committed with the outcome; nil if it used no SQL.
 	Tx journal.GuestTx

@@ -15,11 +15,11 @@ const (
 	slew = 64
 )
 
-// Steady is the wall clock of a host, for deadlines. If the wall clock is set forward, or the machine was suspended, it
-// follows at once: times that have come are due. If the wall clock is set back a little it does not follow, but goes on
-// a little slower until the wall clock has caught up: a sleep that began before takes as long as it was asked to, and
-// so does a later sleep, whose journal cannot go back.
-type Steady struct {
+// SlewedClock is the wall clock of a host, for deadlines. If the wall clock is set forward, or the machine was
+// suspended, it follows at once: times that have come are due. If the wall clock is set back a little it does not
+// follow, but goes on a little slower until the wall clock has caught up: a sleep that began before takes as long as
+// it was asked to, and so does a later sleep, whose journal cannot go back.
+type SlewedClock struct {
 	clockwork.Clock
 	// read tells the wall clock, and how much time has passed by a clock that cannot be set.
 	read func() (wall int64, passed time.Duration)
@@ -29,23 +29,23 @@ type Steady struct {
 	passed time.Duration // guarded by mu; by then
 }
 
-// NewSteady makes a steady clock of a clock.
-func NewSteady(clock clockwork.Clock) *Steady {
+// NewSlewedClock makes a slewed clock of a clock.
+func NewSlewedClock(clock clockwork.Clock) *SlewedClock {
 	start := clock.Now()
-	return newSteady(clock, func() (int64, time.Duration) {
+	return newSlewedClock(clock, func() (int64, time.Duration) {
 		now := clock.Now()
 		return now.UnixNano(), now.Sub(start)
 	})
 }
 
-func newSteady(clock clockwork.Clock, read func() (int64, time.Duration)) *Steady {
-	s := &Steady{Clock: clock, read: read}
+func newSlewedClock(clock clockwork.Clock, read func() (int64, time.Duration)) *SlewedClock {
+	s := &SlewedClock{Clock: clock, read: read}
 	s.shown, s.passed = read()
 	return s
 }
 
 // Now is the time. It does not go back, unless the wall clock was set back far.
-func (s *Steady) Now() time.Time {
+func (s *SlewedClock) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wall, passed := s.read()
@@ -63,7 +63,7 @@ func (s *Steady) Now() time.Time {
 }
 
 // Since is how long ago a time was.
-func (s *Steady) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
+func (s *SlewedClock) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
 // Until is how far away a time is.
-func (s *Steady) Until(t time.Time) time.Duration { return t.Sub(s.Now()) }
+func (s *SlewedClock) Until(t time.Time) time.Duration { return t.Sub(s.Now()) }

@@ -25,11 +25,11 @@ func (m *machine) pass(d time.Duration) {
 
 func (m *machine) step(d time.Duration) { m.wall += int64(d) }
 
-func TestSteady(t *testing.T) {
+func TestSlewedClock(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	m := &machine{wall: begin.UnixNano()}
-	s := newSteady(clockwork.NewRealClock(), m.read)
+	s := newSlewedClock(clockwork.NewRealClock(), m.read)
 	at := func() time.Duration { return s.Now().Sub(begin) }
 
 	m.pass(time.Minute)
@@ -51,13 +51,13 @@ func TestSteady(t *testing.T) {
 	require.Equal(t, time.Hour, s.Until(s.Now().Add(time.Hour)))
 }
 
-// TestSteadyProperties sets the wall clock at random by a little: the steady clock never goes back, is never behind the
-// wall clock, and is at most a little slower than a clock that cannot be set.
-func TestSteadyProperties(t *testing.T) {
+// TestSlewedClockProperties sets the wall clock at random by a little: the slewed clock never goes back, is never
+// behind the wall clock, and is at most a little slower than a clock that cannot be set.
+func TestSlewedClockProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{wall: int64(time.Hour)}
-		s := newSteady(clockwork.NewRealClock(), m.read)
+		s := newSlewedClock(clockwork.NewRealClock(), m.read)
 		for range rapid.IntRange(1, 50).Draw(t, "n") {
 			before := s.Now()
 			m.step(time.Duration(rapid.Int64Range(-int64(10*time.Second), int64(time.Minute)).Draw(t, "step")))
@@ -70,11 +70,11 @@ func TestSteadyProperties(t *testing.T) {
 	})
 }
 
-// TestSteadyOfARealClock shows the time of a clock that is not set.
-func TestSteadyOfARealClock(t *testing.T) {
+// TestSlewedClockOnARealClock shows the time of a clock that is not set.
+func TestSlewedClockOnARealClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSteady(clockwork.NewRealClock())
+		s := NewSlewedClock(clockwork.NewRealClock())
 		for range 10 {
 			time.Sleep(time.Hour)
 			require.Equal(t, time.Now().UnixNano(), s.Now().UnixNano())

@@ -13,9 +13,9 @@ import (
 // CompileCommand is the command of this program that compiles a module into a cache.
 const CompileCommand = "compile-module"
 
-// compileAside has this program compile modules into a cache, as a process of its own; nil if
+// compileInSubprocess has this program compile modules into a cache, as a process of its own; nil if
 // there is no cache, or the program cannot be found.
-func compileAside(dir string) func(ctx context.Context, content []byte) error {
+func compileInSubprocess(dir string) func(ctx context.Context, content []byte) error {
 	program, err := os.Executable()
 	if dir == "" || err != nil {
 		return nil
@@ -23,7 +23,7 @@ func compileAside(dir string) func(ctx context.Context, content []byte) error {
 	return func(ctx context.Context, content []byte) error {
 		cmd := exec.CommandContext(ctx, program, CompileCommand, dir)
 		cmd.Stdin = bytes.NewReader(content)
-		// Settings of the host are none of its business, and may hold secrets.
+		// It needs no settings of the host, and these may hold secrets.
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CRUSTER_") })
 		var said bytes.Buffer
 		cmd.Stderr = &said

@@ -69,11 +69,11 @@ func TestStormOverManyEntities(t *testing.T) {
 	stale := performed(fences, 0, "first")
 	stale.Fence.Epoch--
 	require.ErrorIs(t, commit(stale)[0].Err, journal.ErrFenced)
-	for n := range siftedBatches {
+	for n := range prescreenedBatches {
 		require.NoError(t, commit(performed(fences, 1, fmt.Sprint("calm ", n)))[0].Err)
 	}
 	require.False(
-		t, store.sieve.expects([]*journal.Write{{ID: stale.ID, Receipts: stale.Receipts}}), "the storm is over",
+		t, store.refusals.expects([]*journal.Write{{ID: stale.ID, Receipts: stale.Receipts}}), "the storm is over",
 	)
 }
 
@@ -106,15 +106,15 @@ func TestStormIntoAFullInbox(t *testing.T) {
 	waiting, err := store.Inbox(t.Context(), journal.Receiver{ID: full}, 0)
 	require.NoError(t, err)
 	take := journal.Write{ID: full, Fence: fences[full.Shard()], Take: []uint64{waiting[0].Position}}
-	store.sieve.setFull(full)
+	store.refusals.setFull(full)
 	results := commit(sentTo(fences, full, "one more"), take, sentTo(fences, full, "another"))
 	require.ErrorIs(t, results[0].Err, journal.ErrInboxFull)
 	require.NoError(t, results[1].Err)
 	require.NotZero(t, results[2].Position, "there is room behind the one that was taken")
-	store.sieve.setFull(full)
+	store.refusals.setFull(full)
 	take.Take = []uint64{waiting[1].Position}
 	commit(take)
-	require.False(t, store.sieve.isFull(full))
+	require.False(t, store.refusals.isFull(full))
 	results = commit(sentTo(fences, full, "one more"), sentTo(fences, full, "too many"))
 	require.NotZero(t, results[0].Position)
 	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)

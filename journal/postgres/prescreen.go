@@ -15,44 +15,43 @@ import (
 
 // # Refusals in storms
 //
-// Of the writes of entities two sorts are refused often, and many at a time: a commit with an
-// operation that was performed before, when callers repeat their requests, and a message to a full
-// inbox. Each stops the optimistic transaction of its batch, and would have all of the batch
-// decided write by write. But the rows that refuse them are few, and found by their keys. So a
-// batch that was stopped that way is sifted: in one round trip the fences are checked and those
-// rows are read, the writes that they refuse are answered, and the others are tried as they were at
-// first, in the same transaction. The batches behind it are sifted at once, until some of them in a
-// row have found nothing.
+// Of the writes of entities two sorts are refused often, and many at a time: a commit with an operation that was
+// performed before, when callers repeat their requests, and a message to a full inbox. Each stops the optimistic
+// transaction of its batch, and would have all of the batch decided write by write. But the rows that refuse them are
+// few, and found by their keys. So a batch that was stopped that way is prescreened: in one round trip the fences are
+// checked and those rows are read, the writes that they refuse are answered, and the others are tried as they were at
+// first, in the same transaction. The batches behind it are prescreened at once, until some of them in a row have found
+// nothing.
 //
 // That an inbox is full costs a count of its messages. It is remembered for a moment, unless this host takes some out.
 
 const (
-	// siftedBatches is the number of batches sifted behind a batch with a refusal.
-	siftedBatches = 16
+	// prescreenedBatches is the number of batches prescreened behind a batch with a refusal.
+	prescreenedBatches = 16
 	// fullFor is how long an inbox is taken for full.
 	fullFor = 100 * time.Millisecond
 	// maxFull is how many such inboxes are remembered.
 	maxFull = 1000
 )
 
-// sieve remembers recent refusals.
-type sieve struct {
+// refusalCache remembers recent refusals.
+type refusalCache struct {
 	clock clockwork.Clock
 
-	mu    sync.Mutex
-	storm int                      // batches that are still to be sifted; guarded by mu
-	full  map[journal.ID]time.Time // entities → until when their inboxes are taken for full; guarded by mu
+	mu        sync.Mutex
+	remaining int                      // batches still to be prescreened; guarded by mu
+	full      map[journal.ID]time.Time // entities → until when their inboxes are taken for full; guarded by mu
 }
 
 // expects tells whether some of the writes may be refused.
-func (s *sieve) expects(writes []*journal.Write) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.storm == 0 && len(s.full) == 0 {
+func (c *refusalCache) expects(writes []*journal.Write) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.remaining == 0 && len(c.full) == 0 {
 		return false
 	}
 	for _, w := range writes {
-		if _, full := s.full[w.ID]; isSiftable(w) && (s.storm > 0 || full) {
+		if _, full := c.full[w.ID]; isOftenRefused(w) && (c.remaining > 0 || full) {
 			return true
 		}
 	}
@@ -60,63 +59,63 @@ func (s *sieve) expects(writes []*journal.Write) bool {
 }
 
 // isFull tells whether an inbox was full a moment ago.
-func (s *sieve) isFull(id journal.ID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	until, full := s.full[id]
-	if full && !s.clock.Now().Before(until) {
-		delete(s.full, id)
+func (c *refusalCache) isFull(id journal.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until, full := c.full[id]
+	if full && !c.clock.Now().Before(until) {
+		delete(c.full, id)
 		return false
 	}
 	return full
 }
 
 // setFull remembers that an inbox is full.
-func (s *sieve) setFull(id journal.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.full == nil || len(s.full) >= maxFull {
-		s.full = map[journal.ID]time.Time{}
+func (c *refusalCache) setFull(id journal.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.full == nil || len(c.full) >= maxFull {
+		c.full = map[journal.ID]time.Time{}
 	}
-	s.full[id] = s.clock.Now().Add(fullFor)
+	c.full[id] = c.clock.Now().Add(fullFor)
 }
 
-// sifted notes how many writes of a batch were refused.
-func (s *sieve) sifted(refused int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.storm = max(s.storm-1, 0); refused > 0 {
-		s.storm = siftedBatches
+// noteRefused notes how many writes of a batch were refused.
+func (c *refusalCache) noteRefused(refused int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.remaining = max(c.remaining-1, 0); refused > 0 {
+		c.remaining = prescreenedBatches
 	}
 }
 
 // madeRoom forgets that inboxes are full from which writes have taken messages.
-func (s *sieve) madeRoom(writes ...*journal.Write) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *refusalCache) madeRoom(writes ...*journal.Write) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, w := range writes {
-		if len(s.full) > 0 && makesRoom(w) {
-			delete(s.full, w.ID)
+		if len(c.full) > 0 && makesRoom(w) {
+			delete(c.full, w.ID)
 		}
 	}
 }
 
 func makesRoom(w *journal.Write) bool { return len(w.Take)+len(w.Park)+len(w.Unpark) > 0 }
 
-// isSiftable tells whether a write is of one of the sorts that are refused often.
-func isSiftable(w *journal.Write) bool {
+// isOftenRefused tells whether a write is of one of the sorts that are refused often.
+func isOftenRefused(w *journal.Write) bool {
 	return w.OfEntity() && (len(w.Receipts) > 0 || w.Receive != nil && bare(w))
 }
 
-// commitSifted commits a batch without the refused writes. Stopped is why the whole batch was not
+// commitPrescreened commits a batch without the refused writes. Stopped is why the whole batch was not
 // committed, if it was tried; it is returned if nothing is refused.
-func (s *Store) commitSifted(
+func (s *Store) commitPrescreened(
 	ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write, stopped error,
 ) ([]journal.Result, error) {
 	snap, err := s.readRefusals(ctx, conn, writes)
 	if err != nil {
 		s.rollback(ctx, conn.Conn())
-		return nil, beforeCommit("postgres: commit", silent(ctx, err))
+		return nil, beforeCommit("postgres: commit", asUnanswered(ctx, err))
 	}
 	outcomes := make([]journal.Result, len(writes))
 	var left []*journal.Write
@@ -125,7 +124,7 @@ func (s *Store) commitSifted(
 			left = append(left, w)
 		}
 	}
-	s.sieve.sifted(len(writes) - len(left))
+	s.refusals.noteRefused(len(writes) - len(left))
 	if len(left) == 0 || stopped != nil && len(left) == len(writes) {
 		s.rollback(ctx, conn.Conn())
 		if len(left) > 0 {
@@ -154,12 +153,12 @@ func (s *Store) readRefusals(ctx context.Context, conn *pgxpool.Conn, writes []*
 	queueFence(&b.Batch, writes)
 	var of mailDependencies
 	for _, w := range writes {
-		if !isSiftable(w) {
+		if !isOftenRefused(w) {
 			continue
 		}
 		only := journal.Write{ID: w.ID, Receive: w.Receive, Receipts: w.Receipts}
 		of.add(&only)
-		if w.Receive != nil && s.sieve.isFull(w.ID) {
+		if w.Receive != nil && s.refusals.isFull(w.ID) {
 			of.receivers.dropLast()
 			snap.mail.tallies[w.Receiver()] = tally{messages: journal.MaxInbox}
 		}
@@ -172,7 +171,7 @@ func (s *Store) readRefusals(ctx context.Context, conn *pgxpool.Conn, writes []*
 // refuse tells why a write is refused: the zero Result says that it is to be tried, and records its
 // effect on the inbox. Where others of its batch make room nothing is concluded.
 func (s *Store) refuse(snap *snapshot, w *journal.Write, batch []*journal.Write) journal.Result {
-	if !isSiftable(w) {
+	if !isOftenRefused(w) {
 		return journal.Result{}
 	}
 	for i := range w.Receipts {
@@ -193,8 +192,8 @@ func (s *Store) refuse(snap *snapshot, w *journal.Write, batch []*journal.Write)
 	}
 	there := snap.mail.tallies[to]
 	if limit.Exceeded(there.messages, there.bytes, 0) || snap.mail.aside[to].parkedFull() {
-		if !s.sieve.isFull(w.ID) {
-			s.sieve.setFull(w.ID)
+		if !s.refusals.isFull(w.ID) {
+			s.refusals.setFull(w.ID)
 		}
 		return journal.Result{Err: journal.ErrInboxFull}
 	}
