@@ -136,7 +136,6 @@ func (f *fixture) boot() {
 	f.programs = &scriptedPrograms{f: f, open: f.guests, workflow: workflowOf}
 	f.x = New(Deps{
 		Activities:    f.activities,
-		Entities:      f,
 		Clock:         clock,
 		Committer:     f.committer,
 		EvictAlways:   f.evicting,
@@ -157,6 +156,7 @@ func (f *fixture) boot() {
 		Timers:        f.timers,
 		Watchers:      f.watchers,
 	})
+	f.x.SetEntities(f) // as the engine does
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
 		f.noteOnce("w", fmt.Sprintf("watchers are told: %s %s", row.State, outcomeText(row.Value, row.Error)))
