@@ -1,5 +1,3 @@
-// Package commit makes the effects of operations durable, and finds out whether a commit whose answer was lost took
-// effect (lost_answer.go): by its witness, which no other write has (witness.go).
 package commit
 
 import (

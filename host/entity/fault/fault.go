@@ -1,5 +1,3 @@
-// Package fault contains the failures of the host itself: a panic in the work on one entity fails that entity's calls
-// and no others.
 package fault
 
 import (

@@ -1,4 +1,3 @@
-// Package metrics counts the work on entities.
 package metrics
 
 import (

@@ -1,5 +1,3 @@
-// Package starts starts the workflows that operations of entities have asked for. Each is a message in the inbox of
-// its entity.
 package starts
 
 import (

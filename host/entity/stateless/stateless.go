@@ -1,5 +1,3 @@
-// Package stateless performs calls of entities without a state: each in an instance of its own, with its SQL in the
-// transaction of its commit.
 package stateless
 
 import (
