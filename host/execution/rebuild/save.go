@@ -108,12 +108,18 @@ func (s *States) Save(h *Saving, g instance.Guest) {
 		s.hibernated.WithLabelValues("too many").Inc()
 		return
 	}
+	encoded := false
+	defer func() {
+		if !encoded { // also after a panic
+			s.saving.Release(1)
+		}
+	}()
 	body, err := s.encode(h, g)
 	if err != nil {
-		s.saving.Release(1)
 		s.hibernated.WithLabelValues("not possible").Inc()
 		return
 	}
+	encoded = true
 	commit := func() {
 		defer s.saving.Release(1)
 		w := journal.Write{
