@@ -117,7 +117,8 @@ func (r *run) tellReplaced(row *journal.Execution) error {
 	}
 	ended, err := r.deps.Store.BriefRun(r.deps.Host.Context(), r.id, r.chain)
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil // it was deleted
+		r.deps.tellDeleted(r.id, r.chain)
+		return nil
 	}
 	if err == nil {
 		r.deps.tell(ended)
