@@ -68,4 +68,5 @@ func (r *run) handle(notices []notice) {
 		r.commitStops()
 	}
 	r.mail.letGo()
+	r.payForMail()
 }

@@ -106,6 +106,10 @@ func (r *run) load(ctx context.Context) error {
 	if empty := r.life.loaded(); empty {
 		return nil // it begins with its first turn
 	}
+	if err := r.payToLoad(); err != nil {
+		r.unload()
+		return err
+	}
 	return r.replayAll(ctx)
 }
 

@@ -44,6 +44,7 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	}
 	r.instance.Abandon()
 	r.row = nil
+	r.forgetMail()
 	r.published.Forget()
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
