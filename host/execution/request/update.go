@@ -99,7 +99,7 @@ func (us *Updates) known(
 func (us *Updates) awaitAccepted(
 	ctx context.Context, ref Ref, inbox []journal.Envelope, origin journal.Origin,
 ) (outcome *abi.Outcome, accepted bool, err error) {
-	row, err := us.sender.Rows.Load(ctx, ref)
+	row, err := us.sender.Rows.LoadRun(ctx, ref)
 	if err != nil {
 		return nil, false, err
 	}
