@@ -84,6 +84,8 @@ func TestPastLives(t *testing.T) {
 			drawPlain(seed, rand.New(rand.NewPCG(seed, 0))).verify(t, open, &tally{})
 		}
 	}
+	// A request that had waited for a transaction was lost when the host failed.
+	drawLife(1686024145826807547).verify(t, open, &tally{})
 }
 
 // TestLivesCover lives lives that are not drawn, and that come to what random ones come to by chance.
