@@ -23,8 +23,9 @@ func (r *run) Receive(notices []notice) []notice {
 	if r.instance.Warm() {
 		r.deps.resident.Use(r.id)
 	}
-	if f := guarded(func() { r.handle(notices) }); f != nil {
-		r.quarantine(notices, f)
+	f := guarded(func() { r.handle(notices) })
+	if handled := r.hand.takeHandled(notices); f != nil {
+		r.quarantine(handled, f)
 	}
 	r.instance.DropRoom()
 	r.eagerStart.discard() // unless it has become the first turn
@@ -68,4 +69,5 @@ func (r *run) handle(notices []notice) {
 		r.commitStops()
 	}
 	r.mail.letGo()
+	r.payForMail()
 }

@@ -179,3 +179,36 @@ func TestTerminateWhileTheStoreFails(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminateOfAReplacedRun terminates a run that has decided its end. The answer to the commit of that is lost, and
+// another run takes its place before it looks: the caller learns that the run that it named has ended.
+func TestTerminateOfAReplacedRun(t *testing.T) {
+	t.Parallel()
+	for name, ref := range map[string]func(*journal.Execution) request.Ref{
+		"by chain": request.RefTo,
+		"by name":  func(row *journal.Execution) request.Ref { return request.Ref{ID: row.ID, Name: row.Name()} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				f.scripts["w"] = []string{"activity a", "done ok"}
+				row := rowOf("w", "k")
+				_, err := f.x.Starter.Start(t.Context(), row, nil)
+				require.NoError(t, err)
+				synctest.Wait()
+				f.nextCommits("fail")
+				f.decide(1, "ok one")
+				synctest.Wait()
+				told := make(chan error, 1)
+				go func() { told <- f.x.Stops.Terminate(t.Context(), ref(row), "enough") }()
+				synctest.Wait()
+				f.nextCommits("lose")
+				time.Sleep(60 * time.Millisecond)
+				synctest.Wait()
+				require.Equal(t, "ok\n", f.startOver(row))
+				require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(<-told))
+			})
+		})
+	}
+}

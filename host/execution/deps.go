@@ -106,7 +106,7 @@ type Deps struct {
 	// NoHeadStarts has first turns wait until their start is durable. It is for tests.
 	NoHeadStarts bool
 	Programs     Programs
-	// Queued is the budget of the ops that executions wait for. It is not Memory: an execution
+	// Queued is the budget of the ops that executions wait for, and of their inboxes. It is not Memory: an execution
 	// holds it while activities that it waits for need instances.
 	Queued *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.

@@ -119,7 +119,7 @@
 //	commit.go                  a write is durable, pending, or has no known outcome
 //	reload.go                  the run is forgotten, to be loaded again
 //	run.go                     its state, and its parts: phase.go, mail.go (what it knows of its inbox;
-//	                           settlements.go), hand.go (notices that are not handled yet), failures.go,
+//	                           settlements.go, mailmemory.go), hand.go (notices that are not handled yet), failures.go,
 //	                           progress.go (the turn that can be broken off)
 //	rundeps.go                 the services that all runs share; deps.go: those of the host
 //	notice.go                  what a run can be told; address.go, refuse.go

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
@@ -151,6 +152,7 @@ func (f *fixture) boot() {
 		Programs:      f.programs,
 		Queued:        budget.New(100 << 20),
 		Random:        func() float64 { return 0 },
+		Registerer:    prometheus.NewRegistry(),
 		Slots:         guest.NewSlots(clock, turnTimeout),
 		Store:         f.stored,
 		Timers:        f.timers,

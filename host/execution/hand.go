@@ -7,6 +7,7 @@ type hand struct {
 	unreceived []notice // not received yet
 	waiting    []notice // received, to be handled once no number is reserved
 	again      []notice // to be received again
+	taken      []notice // that were waiting, and are handled now
 }
 
 // requeue has notices received again, behind others.
@@ -22,7 +23,14 @@ func (h *hand) takeAgain() []notice {
 // takeWaiting hands over the waiting notices, in front of others.
 func (h *hand) takeWaiting(before []notice) []notice {
 	all := append(h.waiting, before...)
-	h.waiting = nil
+	h.taken, h.waiting = h.waiting, nil
+	return all
+}
+
+// takeHandled hands over the notices that were handled: others behind the ones that had been waiting.
+func (h *hand) takeHandled(others []notice) []notice {
+	all := slices.Concat(h.taken, others)
+	h.taken = nil
 	return all
 }
 

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,28 @@ func (f *fixture) sleeper(t *testing.T) *journal.Execution {
 	return row
 }
 
+// waitedFor is an execution with an activity, an update that it does not answer, and a caller that waits for its end.
+func (f *fixture) waitedFor(ctx context.Context, t *testing.T) (row *journal.Execution, ended <-chan toldEnd) {
+	f.scripts["w"] = []string{"activity a", "done ok"}
+	row = rowOf("w", "k")
+	_, err := f.x.Starter.Start(t.Context(), row, nil)
+	require.NoError(t, err)
+	f.update(row, "update", []string{"r", "hello", "there"})
+	told := make(chan toldEnd, 1)
+	go func() {
+		row, err := f.x.Ends.Wait(ctx, request.RefTo(row))
+		told <- toldEnd{row, err}
+	}()
+	synctest.Wait()
+	return row, told
+}
+
+// toldEnd is what a caller learns that waits for an end.
+type toldEnd struct {
+	row *journal.Execution
+	err error
+}
+
 // TestEndOfAReplacedRunIsTold loses the answer to the commit that ends a run, and has another run take its place before
 // it looks. Callers that wait for the end of the first run learn of it, each in its way.
 func TestEndOfAReplacedRunIsTold(t *testing.T) {
@@ -171,26 +194,10 @@ func TestEndOfAReplacedRunIsTold(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
-				f.scripts["w"] = []string{"activity a", "done ok"}
-				row := rowOf("w", "k")
-				_, err := f.x.Starter.Start(t.Context(), row, nil)
-				require.NoError(t, err)
-				f.update(row, "update", []string{"r", "hello", "there"})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				type end struct {
-					row *journal.Execution
-					err error
-				}
-				ended := make(chan end, 1)
-				go func() {
-					row, err := f.x.Ends.Wait(ctx, request.RefTo(row))
-					ended <- end{row, err}
-				}()
-				synctest.Wait()
-				f.commits.mu.Lock()
-				f.commits.next = []string{"lose"}
-				f.commits.mu.Unlock()
+				row, ended := f.waitedFor(ctx, t)
+				f.nextCommits("lose")
 				f.decide(1, "ok one")
 				synctest.Wait()
 				require.Equal(t, "ok\n", f.startOver(row))
@@ -203,5 +210,40 @@ func TestEndOfAReplacedRunIsTold(t *testing.T) {
 				require.Contains(t, f.takeNotes(), "CR-2040", "the update has no answer")
 			})
 		})
+	}
+}
+
+// TestEndOfADeletedRunIsTold loses the answer to the commit that ends a run, and has the run deleted before it looks.
+// Callers that wait for its end, or for its answer, are told that it is gone.
+func TestEndOfADeletedRunIsTold(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
+		for _, again := range []bool{false, true} {
+			open := openerOf(t, kind)
+			t.Run(fmt.Sprintf("%s, started again %v", kind, again), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixtureOn(t, open(t), nil, nil)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					row, ended := f.waitedFor(ctx, t)
+					f.nextCommits("lose")
+					f.decide(1, "ok one")
+					synctest.Wait()
+					require.NoError(t, f.store.Delete(
+						t.Context(), f.commits.fences[row.ID.Shard()], row.ID, row.Run, 0,
+					))
+					if again {
+						_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
+						require.NoError(t, err)
+					}
+
+					told := <-ended
+					require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(told.err), "%v", told.err)
+					synctest.Wait()
+					require.Contains(t, f.takeNotes(), "update r: refused: CR-2004", "the update has no answer")
+				})
+			})
+		}
 	}
 }

@@ -106,6 +106,10 @@ func (r *run) load(ctx context.Context) error {
 	if empty := r.life.loaded(); empty {
 		return nil // it begins with its first turn
 	}
+	if err := r.payToLoad(); err != nil {
+		r.unload()
+		return err
+	}
 	return r.replayAll(ctx)
 }
 
@@ -117,7 +121,8 @@ func (r *run) tellReplaced(row *journal.Execution) error {
 	}
 	ended, err := r.deps.Store.BriefRun(r.deps.Host.Context(), r.id, r.chain)
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil // it was deleted
+		r.deps.tellDeleted(r.id, r.chain)
+		return nil
 	}
 	if err == nil {
 		r.deps.tell(ended)

@@ -46,6 +46,9 @@ func (m *mail) beginAnew(inbox journal.Receiver) {
 	m.received.LetGo()
 }
 
+// forget forgets the settlements of the run, until it is loaded.
+func (m *mail) forget() { m.deferreds.set(m.deferreds.inbox, nil) }
+
 // letGo drops the values in hand.
 func (m *mail) letGo() {
 	m.deferreds.letGo()

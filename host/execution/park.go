@@ -35,6 +35,7 @@ func (r *run) Release() bool {
 func (r *run) Forgotten() {
 	r.instance.Close()
 	r.input.release()
+	r.mailMemory.release()
 	r.tasks.Forget()
 }
 
@@ -57,7 +58,8 @@ func (r *run) armTimer() bool {
 	var unwanted bool
 	r.ledger.With(func(l *ledger.Ledger) { due, wake, unwanted = l.Ops().DueAt(), l.Ops().WakeAt(), l.HasUnwanted() })
 	r.deps.Timers.Set(r.id, due)
-	if wake == journal.Now || r.instance.Warm() && !r.restsFor(max(r.deps.IdleTimeout, timer.MaxLead)) {
+	leaves := r.leavesUnpaid() || r.restsFor(max(r.deps.IdleTimeout, timer.MaxLead))
+	if wake == journal.Now || r.instance.Warm() && !leaves {
 		return false
 	}
 	if (r.row.WakeAt != wake || unwanted) && !r.commitWake(wake) {

@@ -44,6 +44,7 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	}
 	r.instance.Abandon()
 	r.row = nil
+	r.forgetMail()
 	r.published.Forget()
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
@@ -127,6 +128,9 @@ func (r *run) receiveQuarantined(notices []notice) {
 // store's error.
 func (r *run) loadFailed(notices []notice, err error) {
 	if errors.Is(err, errGone) {
+		if !r.chain.IsZero() {
+			r.deps.tellDeleted(r.id, r.chain) // no one may have been told of its end
+		}
 		refuseAll(notices, noExecution())
 		return
 	}
@@ -165,6 +169,7 @@ func (d *runDeps) commitFaultyPause(id journal.ID, chain journal.RunID, fault *a
 		row, err = d.Store.BriefRun(d.Host.Context(), id, chain)
 	}
 	if errors.Is(err, journal.ErrNotFound) {
+		d.tellDeleted(id, chain)
 		return nil
 	}
 	if err != nil {

@@ -22,6 +22,7 @@ func (r *run) unload() {
 	r.instance.ReleaseOps()
 	r.input.release()
 	r.row = nil
+	r.forgetMail()
 	r.published.Forget()
 	r.life.unload()
 	r.rowWrites++

@@ -87,6 +87,12 @@ func (d *runDeps) announceEnd(row *journal.Execution, awaited []journal.Envelope
 	d.announce(sent)
 }
 
+// tellDeleted tells all who wait for the end of a chain, or for an answer of its, that it was deleted.
+func (d *runDeps) tellDeleted(id journal.ID, chain journal.RunID) {
+	d.Watchers.NotifyDeleted(id, chain)
+	d.updates.TellDeleted(d.Host.Context(), id, chain)
+}
+
 // tell tells all who wait for an execution of its row, as it is in the store.
 func (d *runDeps) tell(row *journal.Execution) {
 	d.Watchers.Notify(row)

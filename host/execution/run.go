@@ -35,6 +35,7 @@ type run struct {
 	published *publish.Values
 
 	input        heldInput
+	mailMemory   mailMemory
 	carried      ledger.CarriedOver // outcomes and attempts, during a reload
 	eagerStart   *eagerStart        // the first turn, begun before the start was durable; or nil
 	pendingWrite *pendingWrite      // a write that the store has not taken yet
@@ -55,6 +56,8 @@ func newRun(deps *runDeps, id journal.ID) *run {
 		mail:      newMail(),
 		published: publish.NewValues(deps.publisher, deps.rows),
 		carried:   ledger.NewCarriedOver(),
+
+		mailMemory: mailMemory{queued: deps.Queued},
 	}
 }
 

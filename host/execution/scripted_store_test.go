@@ -23,7 +23,13 @@ type scriptedCommitter struct {
 	fences []journal.Fence
 	seen   func(w journal.Write) // if set, it looks at each write first
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// guarded by mu; what happens once behind the commit that ends a run of an execution, before the mishap that the
+	// host has then; nil if nothing does
+	behindEnd       func(run journal.RunID)
+	behindEndOf     journal.ID // guarded by mu
+	behindEndMishap string     // guarded by mu; lose or panic
+
 	next    []string // guarded by mu; what becomes of the next commits
 	crowded bool     // guarded by mu; many others commit at the same time
 	count   int      // guarded by mu; commits that took effect
@@ -55,10 +61,32 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 		c.count++
 		c.took = append(c.took, writtenText(w))
 	}
+	if do := c.behindEnd; do != nil && w.ID == c.behindEndOf && w.Update != nil && w.Update.State.Final() &&
+		results[0].Err == nil {
+		c.behindEnd = nil
+		do(w.Run)
+		if mishap = c.behindEndMishap; mishap == "panic" {
+			panic("injected behind an end")
+		}
+	}
 	if mishap == "lose" {
 		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	}
 	return results[0], results[0].Err
+}
+
+// doBehindEnd decides what happens behind the commit that ends the next run of an execution. It must not commit by c.
+func (c *scriptedCommitter) doBehindEnd(of journal.ID, do func(run journal.RunID), mishap string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.behindEndOf, c.behindEnd, c.behindEndMishap = of, do, mishap
+}
+
+// isToDoBehindEnd tells whether it has not happened yet.
+func (c *scriptedCommitter) isToDoBehindEnd() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.behindEnd != nil
 }
 
 // Shares implements Committer.

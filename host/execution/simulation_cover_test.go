@@ -44,7 +44,7 @@ func TestDrawnLivesCover(t *testing.T) {
 	for _, event := range []string{
 		"advance", "crash", "delete", "drain", "evict", "fail", "flood", "fork", "interrupt", "loads-fail", "move",
 		"panic", "purge", "query", "resume",
-		"settle", "signal", "start-over", "store", "sweep", "terminate", "terminate-child", "update",
+		"settle", "signal", "start-over", "store", "sweep", "terminate", "terminate-child", "unheard", "update",
 	} {
 		require.Positive(t, drawn["event "+event], event)
 	}

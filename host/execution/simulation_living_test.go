@@ -33,8 +33,8 @@ type living struct {
 
 // endings counts the causes of the ends of runs, and later events.
 type endings struct {
-	terminated, failed, deleted, startedOver, purged, flooded        int
-	childrenEnded, cancelled, terminatedChildren, byRuns, unreadable int
+	terminated, failed, deleted, startedOver, unheard, purged, flooded int
+	childrenEnded, cancelled, terminatedChildren, byRuns, unreadable   int
 }
 
 func (e *endings) add(other endings) {
@@ -42,6 +42,7 @@ func (e *endings) add(other endings) {
 	e.failed += other.failed
 	e.deleted += other.deleted
 	e.startedOver += other.startedOver
+	e.unheard += other.unheard
 	e.purged += other.purged
 	e.flooded += other.flooded
 	e.childrenEnded += other.childrenEnded
@@ -153,6 +154,10 @@ func (l *living) happen(event string) {
 		}
 	case "terminate", "terminate-child", "fail", "delete", "start-over", "purge":
 		l.endRun(words)
+	case "unheard":
+		if run != nil {
+			l.endUnheard(run, words[1], words[2])
+		}
 	default:
 		if run != nil {
 			l.request(run, words)
@@ -240,12 +245,7 @@ func (l *living) journal(row *journal.Execution) []journal.Entry {
 
 // end removes all obstacles, has every execution come to its end, and checks their effects.
 func (l *living) end() {
-	l.f.mu.Lock()
-	l.f.panicAt, l.f.noLoads = "", 0
-	l.f.mu.Unlock()
-	l.f.commits.mu.Lock()
-	l.f.commits.next = nil
-	l.f.commits.mu.Unlock()
+	l.clearObstacles()
 	for _, key := range lifeKeys {
 		if run := l.current(key); run != nil {
 			l.drain(run)

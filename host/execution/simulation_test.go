@@ -37,6 +37,7 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 //   - a run that has the name of an earlier one knows nothing of it;
 //   - a run that was terminated or failed has no entry that was added after the acknowledgement, and none is ended
 //     without being asked to be;
+//   - callers learn of an end whose commit the host got no answer to, whatever has become of the run since;
 //   - the callees that a run no longer waits for were asked to stop or ended, as their policy says.
 //
 // CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first, and CRUSTER_LIVES_STORE the store that
@@ -83,6 +84,8 @@ func TestPastLives(t *testing.T) {
 			drawPlain(seed, rand.New(rand.NewPCG(seed, 0))).verify(t, open, &tally{})
 		}
 	}
+	// A request that had waited for a transaction was lost when the host failed.
+	drawLife(1686024145826807547).verify(t, open, &tally{})
 }
 
 // TestLivesCover lives lives that are not drawn, and that come to what random ones come to by chance.
@@ -153,6 +156,11 @@ func TestEndingsCover(t *testing.T) {
 			endings{cancelled: 1, terminatedChildren: 1},
 		},
 		{life{code: threads{{{receive}}}, events: []string{"flood"}}, endings{flooded: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"unheard lose start-over"}}, endings{unheard: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"unheard lose delete"}}, endings{unheard: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"update", "unheard lose start-over"}}, endings{unheard: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"unheard panic start-over"}}, endings{unheard: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"unheard panic delete"}}, endings{unheard: 1}},
 		{life{code: threads{{{signal}, {receive}}}}, endings{byRuns: 1}},
 	} {
 		var seen tally

@@ -100,7 +100,12 @@ func drawReach(random *rand.Rand) call {
 // drawEnding draws what ends a run, or comes behind its end.
 func drawEnding(random *rand.Rand) string {
 	key := []string{"k", "k", "k", "f0"}[random.IntN(4)]
-	switch random.IntN(14) {
+	switch random.IntN(16) {
+	case 14, 15:
+		return fmt.Sprintf(
+			"unheard %s %s", []string{"lose", "panic"}[random.IntN(2)],
+			[]string{"start-over", "delete"}[random.IntN(2)],
+		)
 	case 0, 1:
 		return "terminate " + key
 	case 2:

@@ -25,19 +25,41 @@ type Stops struct {
 // nothing is cleaned up. It gives up its callees, and its locks are free. A turn in flight is
 // aborted. It returns once that is durable, also if the execution had been terminated before.
 func (s *Stops) Terminate(ctx context.Context, ref request.Ref, reason string) error {
+	if ref.Chain.IsZero() {
+		row, err := s.asked.rows.Load(ctx, ref)
+		if err != nil {
+			return err
+		}
+		ref.Chain = row.Chain // another run may take its place meanwhile
+	}
 	ended := make(chan error, 1)
+	over := abi.CodeAlreadyOver
 	err := s.messages.Stop(ctx, ref, journal.TerminateMessage, reason, ended)
 	if err == nil {
-		return s.awaitEnd(ctx, ref, ended)
+		over = abi.CodeExecutionNotFound
+		err = s.awaitEnd(ctx, ref, ended)
 	}
-	if abi.CodeOf(err) != abi.CodeAlreadyOver {
+	if err == nil || abi.CodeOf(err) != over {
 		return err
 	}
-	row, lerr := s.asked.rows.Load(ctx, ref)
-	if lerr == nil && row.State == journal.Interrupted && abi.CodeOf(row.Error) == abi.CodeTerminated {
+	return s.endOf(ctx, ref, err)
+}
+
+// endOf is the reply to a request to terminate a run that has ended without it, and perhaps been replaced or deleted.
+func (s *Stops) endOf(ctx context.Context, ref request.Ref, refusal error) error {
+	row, err := s.asked.rows.LoadRun(ctx, ref)
+	switch {
+	case abi.CodeOf(err) == abi.CodeExecutionNotFound:
+		return refusal
+	case err != nil:
+		return errors.Join(err, refusal)
+	case row.State == journal.Interrupted && abi.CodeOf(row.Error) == abi.CodeTerminated:
 		return nil // by this very request, if its answer was lost
+	case row.State.Final():
+		return request.AlreadyOver(row)
+	default:
+		return refusal
 	}
-	return errors.Join(lerr, err)
 }
 
 // awaitEnd waits for the end of a run that was told of a request to end it, and aborts its turns

@@ -25,8 +25,8 @@ var (
 	}
 	queuedShare = share{
 		parts: 7, metric: "queued_memory",
-		total: "How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may " +
-			"have together.",
+		total: "How much memory ops that executions wait for, inboxes, inputs of starts, calls of entities and " +
+			"uploads may have together.",
 		waiting: "Requests that wait for a part of it.",
 	}
 	deliveringShare = share{

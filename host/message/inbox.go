@@ -38,6 +38,15 @@ func NewInbox(stored []journal.Envelope) *Inbox {
 	return i
 }
 
+// Len is how many messages are in it.
+func (i *Inbox) Len() int {
+	n := len(i.held) + len(i.unanswered)
+	for _, of := range i.waiting {
+		n += len(of)
+	}
+	return n
+}
+
 // QueueOf names the queue that a message waits in, as ops that wait for it are named: signals by
 // name, and updates, whatever their names, in one queue. An op that waits for updates has no name,
 // and no signal has an empty one.

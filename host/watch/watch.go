@@ -14,7 +14,8 @@ type List struct {
 
 // Watcher is called with the row when its execution has ended or paused.
 type Watcher struct {
-	tell func(row *journal.Execution) (enough bool)
+	tell    func(row *journal.Execution) (enough bool)
+	deleted func(chain journal.RunID) (enough bool) // or nil
 }
 
 // NewList has no watchers.
@@ -24,7 +25,15 @@ func NewList() *List { return &List{byID: map[journal.ID][]*Watcher{}} }
 // and must not keep the row. Several goroutines may call it at once, so it may be called again after it has returned
 // true.
 func (l *List) Add(id journal.ID, tell func(*journal.Execution) (enough bool)) *Watcher {
-	w := &Watcher{tell: tell}
+	return l.AddUntilDeleted(id, tell, nil)
+}
+
+// AddUntilDeleted is Add with a second function of that kind, to be told that the runs of a chain were deleted before
+// anyone was told of their end.
+func (l *List) AddUntilDeleted(
+	id journal.ID, tell func(*journal.Execution) (enough bool), deleted func(chain journal.RunID) (enough bool),
+) *Watcher {
+	w := &Watcher{tell: tell, deleted: deleted}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.byID[id] = append(l.byID[id], w)
@@ -46,17 +55,27 @@ func (l *List) Remove(id journal.ID, watchers ...*Watcher) {
 // Notify tells all watchers of an execution. They stay on the list meanwhile: a waiter for another
 // run than this must be there when that is told of at the same time.
 func (l *List) Notify(row *journal.Execution) {
+	l.notify(row.ID, func(w *Watcher) bool { return w.tell(row) })
+}
+
+// NotifyDeleted tells all watchers of an execution that the runs of a chain were deleted before anyone was told of
+// their end.
+func (l *List) NotifyDeleted(id journal.ID, chain journal.RunID) {
+	l.notify(id, func(w *Watcher) bool { return w.deleted != nil && w.deleted(chain) })
+}
+
+func (l *List) notify(id journal.ID, tell func(w *Watcher) (enough bool)) {
 	l.mu.Lock()
-	watchers := l.byID[row.ID]
+	watchers := l.byID[id]
 	l.mu.Unlock()
 	var enough []*Watcher
 	for _, w := range watchers {
-		if w.tell(row) {
+		if tell(w) {
 			enough = append(enough, w)
 		}
 	}
 	if len(enough) > 0 {
-		l.Remove(row.ID, enough...)
+		l.Remove(id, enough...)
 	}
 }
 

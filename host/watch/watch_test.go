@@ -91,3 +91,20 @@ func TestListHammer(t *testing.T) {
 	require.Empty(t, list.byID)
 	require.Positive(t, told.Load())
 }
+
+// TestNotifyDeleted: watchers that want to know are told of runs that were deleted, of their chain alone.
+func TestNotifyDeleted(t *testing.T) {
+	t.Parallel()
+	list := NewList()
+	id, chain := journal.ID{1}, journal.RunID{7}
+	never := func(*journal.Execution) bool { return false }
+	other := list.Add(id, never)
+	told := 0
+	list.AddUntilDeleted(id, never, func(of journal.RunID) bool { told++; return of == chain })
+	list.NotifyDeleted(id, journal.RunID{8})
+	list.NotifyDeleted(id, chain)
+	list.NotifyDeleted(id, chain)
+	require.Equal(t, 2, told)
+	list.Remove(id, other)
+	require.Empty(t, list.byID)
+}

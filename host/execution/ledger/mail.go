@@ -27,6 +27,17 @@ func (l *Ledger) Open(inbox []journal.Envelope) (stops []journal.Envelope) {
 	return stops
 }
 
+// Messages is how many messages are here, but for those that ops were given: these are paid for as ops are.
+func (l *Ledger) Messages() int {
+	return l.inbox.Len() + len(l.results) + len(l.unwanted) + len(l.awaited)
+}
+
+// ForgetMail forgets all messages, until the inbox is taken in again.
+func (l *Ledger) ForgetMail() {
+	l.inbox = message.NewInbox(nil)
+	l.results, l.unwanted, l.awaited = nil, nil, nil
+}
+
 // Arrived takes in a message that is durable, and that no op has.
 func (l *Ledger) Arrived(e journal.Envelope) {
 	if e.Kind == journal.AwaitMessage {

@@ -24,15 +24,16 @@ type Waiting struct {
 	ends    Ends
 	ref     Ref
 	told    chan *journal.Execution // capacity 1
+	deleted chan struct{}           // capacity 1
 	watcher *watch.Watcher
 }
 
 // Await begins to wait for the end of an execution, or for its pause. If the reference names a
 // chain, the end of another chain does not count. The caller calls Stop when it is done.
 func (e Ends) Await(ref Ref) *Waiting {
-	w := &Waiting{ends: e, ref: ref, told: make(chan *journal.Execution, 1)}
-	w.watcher = e.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
-		if !ref.Chain.IsZero() && row.Chain != ref.Chain {
+	w := &Waiting{ends: e, ref: ref, told: make(chan *journal.Execution, 1), deleted: make(chan struct{}, 1)}
+	w.watcher = e.Watchers.AddUntilDeleted(ref.ID, func(row *journal.Execution) bool {
+		if !w.isOf(row.Chain) {
 			return false
 		}
 		select {
@@ -40,9 +41,24 @@ func (e Ends) Await(ref Ref) *Waiting {
 		default:
 		}
 		return true
+	}, func(chain journal.RunID) bool {
+		if !w.isOf(chain) {
+			return false
+		}
+		select {
+		case w.deleted <- struct{}{}:
+		default:
+		}
+		return true
 	})
 	return w
 }
+
+// isOf tells whether the end of a chain counts.
+func (w *Waiting) isOf(chain journal.RunID) bool { return w.ref.Chain.IsZero() || chain == w.ref.Chain }
+
+// errDeleted says that an execution was deleted before anyone was told of its end.
+var errDeleted = ChainGone()
 
 // Result waits until the execution has ended or paused, and returns its brief row.
 func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
@@ -50,6 +66,8 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 	select {
 	case row := <-w.told:
 		return row, nil
+	case <-w.deleted:
+		return nil, errDeleted
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return nil, abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s was over", w.ref.Name).
@@ -76,5 +94,9 @@ func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	if row.State != journal.Running {
 		return row, nil
 	}
-	return w.Result(ctx)
+	row, err = w.Result(ctx)
+	if errors.Is(err, errDeleted) && ref.Chain.IsZero() {
+		return e.Wait(ctx, ref) // another run may have the name by now
+	}
+	return row, err
 }

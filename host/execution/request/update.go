@@ -34,12 +34,12 @@ func (us *Updates) Update(ctx context.Context, ref Ref, u message.Update) (abi.O
 	m := u.Message(us.sender.now(), journal.NewOrigin)
 	w := us.waiters.wait(ref.ID, m.Origin)
 	defer us.waiters.stop(w)
-	outcome, known, err := us.known(ctx, ref, u.Origin)
+	outcome, known, err := us.known(ctx, ref, u.Origin, w)
 	if err != nil || outcome != nil {
 		return valueOr(outcome), err
 	}
 	if !known {
-		if err := us.accept(ctx, ref, u, m); err != nil {
+		if err := us.accept(ctx, ref, u, m, w); err != nil {
 			return abi.Outcome{}, err
 		}
 	}
@@ -64,7 +64,7 @@ func valueOr(outcome *abi.Outcome) abi.Outcome {
 // known looks up an update that may have been sent before: its outcome, if it has one, and
 // otherwise whether it was accepted.
 func (us *Updates) known(
-	ctx context.Context, ref Ref, origin journal.Origin,
+	ctx context.Context, ref Ref, origin journal.Origin, w *updateWaiter,
 ) (outcome *abi.Outcome, accepted bool, err error) {
 	if origin == (journal.Origin{}) {
 		return nil, false, nil
@@ -74,6 +74,7 @@ func (us *Updates) known(
 	if err != nil {
 		return nil, false, err
 	}
+	us.waiters.asks(w, asked.Chain)
 	// In this order: it leaves the inbox with its receipt.
 	inbox, err := rows.inboxOf(ctx, asked.Receiver(), origin)
 	if err != nil {
@@ -98,7 +99,7 @@ func (us *Updates) known(
 func (us *Updates) awaitAccepted(
 	ctx context.Context, ref Ref, inbox []journal.Envelope, origin journal.Origin,
 ) (outcome *abi.Outcome, accepted bool, err error) {
-	row, err := us.sender.Rows.Load(ctx, ref)
+	row, err := us.sender.Rows.LoadRun(ctx, ref)
 	if err != nil {
 		return nil, false, err
 	}
@@ -114,7 +115,9 @@ func (us *Updates) awaitAccepted(
 }
 
 // accept has an update put into the inbox, if the workflow would not refuse it.
-func (us *Updates) accept(ctx context.Context, ref Ref, u message.Update, m journal.Message) error {
+func (us *Updates) accept(
+	ctx context.Context, ref Ref, u message.Update, m journal.Message, w *updateWaiter,
+) error {
 	if u.Validated {
 		if err := message.Refusal(us.queries.Query(ctx, ref, u.Question())); err != nil {
 			return err
@@ -122,6 +125,7 @@ func (us *Updates) accept(ctx context.Context, ref Ref, u message.Update, m jour
 	}
 	row, err := us.sender.Rows.Load(ctx, ref)
 	if err == nil {
+		us.waiters.asks(w, row.Chain)
 		err = us.sender.Send(ctx, row, m)
 	}
 	if abi.CodeOf(err) == abi.CodeDeadline {
@@ -139,7 +143,7 @@ func (us *Updates) Tell(a message.Answer, of journal.ID) {
 // whenever a run has read its row from the store, since the acknowledgement of an answer's commit
 // may have been lost, and when a run has ended.
 func (us *Updates) TellAnswered(ctx context.Context, row *journal.Execution) {
-	origins := us.waiters.origins(row.ID)
+	origins := us.waiters.origins(row.ID, journal.RunID{})
 	if len(origins) == 0 {
 		return
 	}
@@ -148,6 +152,21 @@ func (us *Updates) TellAnswered(ctx context.Context, row *journal.Execution) {
 		if reply, told := us.replyTo(ctx, row, inbox, err, origin); told {
 			us.waiters.tell(row.ID, origin, reply)
 		}
+	}
+}
+
+// TellDeleted tells the callers of updates that the runs of a chain were deleted before anyone was told of their end.
+// Answers are there still.
+func (us *Updates) TellDeleted(ctx context.Context, id journal.ID, chain journal.RunID) {
+	for _, origin := range us.waiters.origins(id, chain) {
+		reply := updateReply{err: ChainGone()}
+		switch receipt, err := us.sender.Rows.receipt(ctx, id, origin); {
+		case err != nil:
+			reply.err = journal.Coded("read the answer to an update", err)
+		case message.StatusOf(origin, nil, receipt) == message.Done:
+			reply = updateReply{outcome: message.OutcomeOf(receipt)}
+		}
+		us.waiters.tell(id, origin, reply)
 	}
 }
 

@@ -17,6 +17,7 @@ type updateReply struct {
 // updateWaiter is a caller that waits for the answer to an update.
 type updateWaiter struct {
 	id     journal.ID
+	chain  journal.RunID // guarded by the mu of its list; of the run that was last asked; zero before that
 	origin journal.Origin
 	reply  chan updateReply // capacity 1
 }
@@ -47,6 +48,13 @@ func (u *updateWaiters) stop(w *updateWaiter) {
 	}
 }
 
+// asks says of which chain the run is that the update is sent to.
+func (u *updateWaiters) asks(w *updateWaiter, chain journal.RunID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	w.chain = chain
+}
+
 // tell answers all callers of an update that have no answer yet.
 func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, reply updateReply) {
 	u.mu.Lock()
@@ -62,12 +70,12 @@ func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, reply updateR
 	}
 }
 
-// origins lists the updates of an execution that callers wait for.
-func (u *updateWaiters) origins(id journal.ID) (origins []journal.Origin) {
+// origins lists the updates of an execution that callers wait for: of a chain, unless that is zero.
+func (u *updateWaiters) origins(id journal.ID, chain journal.RunID) (origins []journal.Origin) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, w := range u.all[id] {
-		if !slices.Contains(origins, w.origin) {
+		if (chain.IsZero() || w.chain == chain) && !slices.Contains(origins, w.origin) {
 			origins = append(origins, w.origin)
 		}
 	}
