@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -58,7 +59,7 @@ func (r *run) performOn(did *ledger.Effects, delivered []journal.Envelope, turn 
 		if did.Outcomes == nil {
 			did.Outcomes = map[journal.StepID]abi.Outcome{}
 		}
-		did.Outcomes[o.StepID] = outcomeOf(abi.Nil, refused)
+		did.Outcomes[o.StepID] = op.OutcomeOf(abi.Nil, refused)
 	}
 	return nil
 }
@@ -68,13 +69,6 @@ func passAnswers(in faultpoint.Injector, did ledger.Effects, point string) {
 	if len(did.Answers) > 0 {
 		in.Pass(point)
 	}
-}
-
-func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
-	if failure != nil {
-		return abi.Outcome{Error: failure}
-	}
-	return abi.Outcome{Value: value}
 }
 
 // publish adds to the values that a turn publishes. Refused tells the reason if not.

@@ -106,7 +106,7 @@ func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
 				return err
 			}
 		}
-		r.ledger.With(func(l *ledger.Ledger) { l.Complete(step, outcomeOf(abi.Nil, refused), 0, r.deps.now()) })
+		r.ledger.With(func(l *ledger.Ledger) { l.Complete(step, op.OutcomeOf(abi.Nil, refused), 0, r.deps.now()) })
 	}
 	return nil
 }

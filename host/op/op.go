@@ -7,6 +7,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// OutcomeOf returns the outcome with a value or, if the op failed, with its failure.
+func OutcomeOf(value []byte, failure *abi.Error) abi.Outcome {
+	if failure != nil {
+		return abi.Outcome{Error: failure}
+	}
+	return abi.Outcome{Value: value}
+}
+
 // Op is one durable request of a guest that has been issued and not delivered.
 type Op struct {
 	journal.Op

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -52,6 +53,6 @@ func (t *task) lock(ctx context.Context, b *abi.Lock) {
 		return t.awaits(t.performer.Entities.Lock(ctx, t.row, step, b, t.left))
 	})
 	if decided && !t.hasLeft {
-		t.done(outcomeOf(abi.Nil, failure))
+		t.done(op.OutcomeOf(abi.Nil, failure))
 	}
 }

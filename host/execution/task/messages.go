@@ -6,6 +6,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/request"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -32,7 +33,7 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 		return err
 	})
 	if decided {
-		t.done(outcomeOf(abi.MustMarshal(settled), failure))
+		t.done(op.OutcomeOf(abi.MustMarshal(settled), failure))
 	}
 }
 
@@ -55,7 +56,7 @@ func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
 		return errors.Join(lerr, err)
 	})
 	if decided {
-		t.done(outcomeOf(abi.Nil, failure))
+		t.done(op.OutcomeOf(abi.Nil, failure))
 	}
 }
 
@@ -81,7 +82,7 @@ func (t *task) poll(ctx context.Context, b *abi.Poll) {
 		return nil
 	})
 	if decided {
-		outcome := outcomeOf(abi.MustMarshal(&reply), failure)
+		outcome := op.OutcomeOf(abi.MustMarshal(&reply), failure)
 		t.came(outcome)
 		t.done(outcome)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -30,6 +31,6 @@ func (t *task) signal(ctx context.Context, b *abi.Signal) {
 		return err
 	})
 	if decided {
-		t.done(outcomeOf(abi.Nil, cmp.Or(failure, full)))
+		t.done(op.OutcomeOf(abi.Nil, cmp.Or(failure, full)))
 	}
 }

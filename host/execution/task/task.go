@@ -42,13 +42,6 @@ func (t *task) doneAt(outcome abi.Outcome, at int64) {
 	t.post(Done{Step: t.step, Outcome: outcome, At: at})
 }
 
-func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
-	if failure != nil {
-		return abi.Outcome{Error: failure}
-	}
-	return abi.Outcome{Value: value}
-}
-
 // ended says that the attempt of a task has come to something.
 func (t *task) ended(report activity.Report) {
 	switch report := report.(type) {
