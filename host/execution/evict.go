@@ -31,7 +31,7 @@ func (e *evictor) hasRoom() bool {
 	return admission.Room{Limit: e.deps.MaxInMemory, Count: e.runs.Len, Make: e.makeRoom}.Has()
 }
 
-// evict drops the instance of a run that is parked, and reports whether it did. One that works keeps it.
+// evict drops the instance of a run that is parked, and reports whether it did. A run at work keeps its instance.
 func (e *evictor) evict(id journal.ID) bool {
 	var evicted *instance.Admitted
 	var state *rebuild.Saving

@@ -20,8 +20,8 @@ func (o *Operator) Resume(ctx context.Context, ref request.Ref) error {
 }
 
 // ResumeToStop asks an execution to stop, and lets it go on for that if it is paused. It returns once that is
-// durable; the execution then runs its cleanup. One that is paused at the limit of its journal has
-// room for it. The request comes first: a paused one takes no step that it would not take when it is asked to stop.
+// durable; the execution then runs its cleanup. A journal at its limit has room for that.
+// The request comes first: a paused execution takes no step that it would not take when it is asked to stop.
 func (o *Operator) ResumeToStop(ctx context.Context, ref request.Ref, reason string) error {
 	if err := o.messages.Interrupt(ctx, ref, reason); err != nil {
 		return err

@@ -9,8 +9,8 @@ import "github.com/cruster/cruster/abi"
 //	  │          └ recovering ┘
 //	  └ quarantined
 //
-// A run goes back to absent, and to quarantined, from wherever it is. One that continues as
-// another goes from live to continued, and from there to unbegun.
+// A run goes back to absent, and to quarantined, from every phase. When it continues as
+// another run, it goes from live to continued, and from there to unbegun.
 type phase int
 
 const (

@@ -58,8 +58,8 @@ func refuseAll(notices []notice, err error) {
 	}
 }
 
-// refuse reports whether a caller waited for a reply. One that has been answered before, by work that then failed, is
-// not answered again. An attempt that wants to begin is no caller: it waits for as long as it takes, since no one else
+// refuse reports whether a caller waited for a reply. A caller whose reply was sent before, by work that then failed,
+// gets no second one. An attempt that wants to begin is no caller: it waits for as long as it takes, since no one else
 // asks for it.
 func refuse(m notice, err error) bool {
 	var reply chan<- error

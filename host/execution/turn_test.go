@@ -19,8 +19,8 @@ func setLength(r *run, entries uint64) {
 	r.ledger.With(func(l *ledger.Ledger) { l.MoveBehind(replay.Position{Seq: entries - 1}, 0) })
 }
 
-// TestTooLongAJournal pauses an execution whose journal has reached its limit. What was to be delivered is journaled
-// with the pause.
+// TestTooLongAJournal pauses an execution whose journal has reached its limit. The pending
+// deliveries are journaled with the pause.
 func TestTooLongAJournal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ type Sweeper struct {
 	// Sweep deletes at most limit rows that ended before a time, and returns how many: see
 	// [journal.Maintenance].
 	Sweep func(ctx context.Context, before int64, limit int) (int, error)
-	// What is the name of the deleted things in the log.
+	// What names the deleted rows in the log.
 	What string
 }
 

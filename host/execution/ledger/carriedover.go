@@ -19,7 +19,7 @@ type carriedOutcome struct {
 	at       int64 // when it came to be
 }
 
-// NewCarriedOver returns one that holds nothing.
+// NewCarriedOver returns an empty CarriedOver.
 func NewCarriedOver() CarriedOver {
 	return CarriedOver{outcomes: map[journal.StepID]carriedOutcome{}, attempts: map[journal.StepID]journal.Entry{}}
 }

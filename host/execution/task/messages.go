@@ -37,8 +37,8 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	}
 }
 
-// interrupt asks another execution to stop for a workflow. One that was asked and has ended since may have been asked
-// by this very step, before a crash.
+// interrupt asks another execution to stop for a workflow. If that has been asked and has
+// ended since, this very step may have asked it, before a crash.
 func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
 	failure, decided := t.performer.retryUntilDecided(ctx, "interrupt an execution", func() error {
 		ref, err := request.RefOf(t.row.Namespace, b.Execution)
