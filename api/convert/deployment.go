@@ -22,7 +22,7 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		Name:       info.Name,
 		Digest:     info.Digest,
 		Version:    info.Version,
-		UpdatedAt:  unixTimestamp(info.UpdatedAt),
+		UpdateTime: unixTimestamp(info.UpdatedAt),
 		ConfigKeys: slices.Sorted(maps.Keys(info.Config)),
 		AllowHttp:  info.AllowHTTP,
 		Imports:    info.Imports,

@@ -21,12 +21,12 @@ func Diff(d *host.Diff) *crusterv1.Diff {
 }
 
 // CheckResponse makes a message of the finding of a check for one execution.
-func CheckResponse(r host.CheckResult, done, total int) (*crusterv1.CheckResponse, error) {
+func CheckResponse(r host.CheckResult, done, total int) (*crusterv1.CheckModuleResponse, error) {
 	exec, err := ListedExecution(r.Execution)
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.CheckResponse{
+	return &crusterv1.CheckModuleResponse{
 		Done:      uint32(done),
 		Total:     uint32(total),
 		Execution: exec,

@@ -18,8 +18,8 @@ func Entity(e *journal.Entity) *crusterv1.Entity {
 		Type:         e.Type,
 		Id:           rpcerror.Text(e.Key),
 		StateVersion: e.Version,
-		CreatedAt:    unixTimestamp(e.CreatedAt),
-		UpdatedAt:    unixTimestamp(e.UpdatedAt),
+		CreateTime:   unixTimestamp(e.CreatedAt),
+		UpdateTime:   unixTimestamp(e.UpdatedAt),
 	}
 }
 
@@ -27,11 +27,11 @@ func Entity(e *journal.Entity) *crusterv1.Entity {
 func EntityLock(l *host.EntityLock) *crusterv1.EntityLock {
 	p := &crusterv1.EntityLock{
 		Entity: rpcerror.Text(l.Type + "/" + l.Key), Namespace: l.Namespace, Holder: rpcerror.Text(l.HolderName),
-		Since: unixTimestamp(l.Since), Waiting: int32(min(l.Waiting, math.MaxInt32)),
+		LockTime: unixTimestamp(l.Since), Waiting: int32(min(l.Waiting, math.MaxInt32)),
 	}
 	for _, w := range l.Waiters {
 		p.Waiters = append(p.Waiters, &crusterv1.LockWaiter{
-			Execution: rpcerror.Text(w.Execution), Operation: w.Operation, Since: unixTimestamp(w.Since),
+			Execution: rpcerror.Text(w.Execution), Operation: w.Operation, QueueTime: unixTimestamp(w.Since),
 		})
 	}
 	return p
@@ -45,8 +45,8 @@ func ParkedMessage(m *host.ParkedMessage) *crusterv1.ParkedMessage {
 		Position:  m.Position,
 		Kind:      string(m.Message.Kind),
 		Name:      rpcerror.Text(m.Message.Name),
-		SentAt:    unixTimestamp(m.Message.At),
-		ParkedAt:  unixTimestamp(m.At),
+		SendTime:  unixTimestamp(m.Message.At),
+		ParkTime:  unixTimestamp(m.At),
 		Attempts:  int32(min(m.Attempts, math.MaxInt32)),
 		Reason:    rpcerror.Clipped(m.Reason),
 		Sender:    rpcerror.Text(m.Sender),

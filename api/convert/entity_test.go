@@ -20,8 +20,8 @@ func TestEntity(t *testing.T) {
 	require.Equal(t, "bank/Account/a/b", p.GetName())
 	require.Equal(t, []string{"n", "bank/Account", "a/b"}, []string{p.GetNamespace(), p.GetType(), p.GetId()})
 	require.EqualValues(t, 3, p.GetStateVersion())
-	require.Equal(t, time.Unix(1, 0).UTC(), p.GetCreatedAt().AsTime())
-	require.Equal(t, time.Unix(2, 0).UTC(), p.GetUpdatedAt().AsTime())
+	require.Equal(t, time.Unix(1, 0).UTC(), p.GetCreateTime().AsTime())
+	require.Equal(t, time.Unix(2, 0).UTC(), p.GetUpdateTime().AsTime())
 }
 
 func TestEntityInfo(t *testing.T) {

@@ -69,15 +69,15 @@ func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Executio
 		State:      states[e.State],
 		Result:     result,
 		Error:      rpcerror.ToProto(e.Error),
-		CreatedAt:  unixTimestamp(e.CreatedAt),
-		FinishedAt: unixTimestamp(e.FinishedAt),
+		CreateTime: unixTimestamp(e.CreatedAt),
+		EndTime:    unixTimestamp(e.FinishedAt),
 		RunId:      e.Run.String(),
 		Continued:  e.Continued,
 		ChainId:    e.Chain.String(),
 	}
 	if e.Interrupt != nil {
 		p.Interruption = &crusterv1.Interruption{
-			At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason),
+			RequestTime: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason),
 		}
 	}
 	if !e.Parent.IsZero() {
@@ -98,8 +98,8 @@ func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 
 // Description makes a message of the state of an execution, without its unbounded parts: see
 // [PendingOp] and [SettledDeferred].
-func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.DescribeResponse, error) {
-	resp := &crusterv1.DescribeResponse{
+func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.GetExecutionResponse, error) {
+	resp := &crusterv1.GetExecutionResponse{
 		Entries: uint64(d.Entries), EntryLimit: d.EntryLimit, Fuel: d.Fuel, Resident: d.Resident,
 	}
 	var err error
@@ -149,14 +149,14 @@ func SettledDeferred(d *journal.Deferred, as crusterv1.Encoding) (*crusterv1.Set
 		return nil, err
 	}
 	return &crusterv1.SettledDeferred{
-		Name: rpcerror.Text(d.Name), At: unixTimestamp(d.At), Value: value, Error: rpcerror.ToProto(d.Error),
+		Name: rpcerror.Text(d.Name), SettleTime: unixTimestamp(d.At), Value: value, Error: rpcerror.ToProto(d.Error),
 	}, nil
 }
 
 // OmittedDeferred makes a message of a settled deferred that leaves its value out.
 func OmittedDeferred(s *journal.Settlement) *crusterv1.SettledDeferred {
 	return &crusterv1.SettledDeferred{
-		Name: rpcerror.Text(s.Name), At: unixTimestamp(s.At), OmittedBytes: uint64(s.Bytes),
+		Name: rpcerror.Text(s.Name), SettleTime: unixTimestamp(s.At), OmittedBytes: uint64(s.Bytes),
 	}
 }
 
@@ -168,8 +168,8 @@ func PendingOp(op *host.PendingOp) *crusterv1.PendingOp {
 		Kind:      rpcerror.Text(op.Kind),
 		Name:      rpcerror.Text(op.Name),
 		Key:       rpcerror.Text(op.Key),
-		Since:     timestamp(op.Since),
-		DueAt:     timestamp(op.DueAt),
+		IssueTime: timestamp(op.Since),
+		DueTime:   timestamp(op.DueAt),
 		Attempt:   op.Attempt,
 		LastError: rpcerror.Clipped(op.LastError),
 	}
@@ -186,18 +186,18 @@ func Entry(e *journal.Entry, as crusterv1.Encoding) (*crusterv1.HistoryEntry, er
 		return nil, err
 	}
 	return &crusterv1.HistoryEntry{
-		Seq:      e.Seq,
-		Turn:     e.Turn,
-		Kind:     string(e.Kind),
-		At:       unixTimestamp(e.At),
-		Op:       e.Op.Number,
-		OpKind:   rpcerror.Text(e.Op.Kind),
-		Name:     rpcerror.Text(e.Op.Name),
-		Key:      rpcerror.Text(e.Op.Key),
-		Attempts: e.Attempts,
-		NextAt:   unixTimestamp(e.NextAt),
-		Value:    value,
-		Error:    rpcerror.ToProto(e.Error),
+		Seq:         e.Seq,
+		Turn:        e.Turn,
+		Kind:        string(e.Kind),
+		JournalTime: unixTimestamp(e.At),
+		Op:          e.Op.Number,
+		OpKind:      rpcerror.Text(e.Op.Kind),
+		Name:        rpcerror.Text(e.Op.Name),
+		Key:         rpcerror.Text(e.Op.Key),
+		Attempts:    e.Attempts,
+		NextTime:    unixTimestamp(e.NextAt),
+		Value:       value,
+		Error:       rpcerror.ToProto(e.Error),
 	}, nil
 }
 
@@ -220,7 +220,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 // LogLine makes a message of a guest's log line.
 func LogLine(l *follow.Line) *crusterv1.LogLine {
 	return &crusterv1.LogLine{
-		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Crashed: l.Crashed,
+		LogTime: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Crashed: l.Crashed,
 		Activity: rpcerror.Text(l.Activity), Attempt: l.Attempt, Dropped: uint32(l.Dropped),
 	}
 }

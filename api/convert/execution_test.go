@@ -44,8 +44,8 @@ func TestExecutions(t *testing.T) {
 	e, err := convert.Execution(running, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, "shop/Buy/k\uFFFD", e.GetName(), "protobuf takes nothing but UTF-8")
-	require.Equal(t, time.Unix(0, 1).UTC(), e.GetCreatedAt().AsTime())
-	require.Nil(t, e.GetFinishedAt())
+	require.Equal(t, time.Unix(0, 1).UTC(), e.GetCreateTime().AsTime())
+	require.Nil(t, e.GetEndTime())
 	require.Nil(t, e.GetResult())
 	require.Nil(t, e.GetError())
 	require.Nil(t, e.GetInterruption())
@@ -99,8 +99,8 @@ func TestPendingOps(t *testing.T) {
 	p := convert.PendingOp(&host.PendingOp{
 		Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: failure,
 	})
-	require.Equal(t, since, p.GetSince().AsTime())
-	require.Nil(t, p.GetDueAt())
+	require.Equal(t, since, p.GetIssueTime().AsTime())
+	require.Nil(t, p.GetDueTime())
 	require.Equal(t, string(abi.CodeActivityFailed), p.GetLastError().GetCode())
 	require.Less(t, proto.Size(p), 8<<10)
 	require.Empty(t, p.GetCallee())
@@ -142,7 +142,7 @@ func TestEntries(t *testing.T) {
 	require.EqualValues(t, 3, e.GetSeq())
 	require.EqualValues(t, 4, e.GetOp())
 	require.Equal(t, "activity", e.GetOpKind())
-	require.Nil(t, e.GetNextAt(), "never is no time")
+	require.Nil(t, e.GetNextTime(), "never is no time")
 	require.Equal(t, `"x"`, e.GetValue().GetJson())
 }
 

@@ -68,10 +68,10 @@ func ScheduleSpec(p *crusterv1.ScheduleSpec) (spec journal.ScheduleSpec, err err
 	if spec.Overlap, err = Overlap(p.GetOverlap()); err != nil {
 		return spec, err
 	}
-	if spec.NotBefore, err = Instant(p.GetNotBefore()); err != nil {
+	if spec.NotBefore, err = Instant(p.GetStartTime()); err != nil {
 		return spec, err
 	}
-	if spec.NotAfter, err = Instant(p.GetNotAfter()); err != nil {
+	if spec.NotAfter, err = Instant(p.GetEndTime()); err != nil {
 		return spec, err
 	}
 	switch times := p.GetTimes().(type) {
@@ -97,21 +97,21 @@ func Schedule(s *host.ScheduleDescription, as crusterv1.Encoding) (*crusterv1.Sc
 	}
 	st := &s.State
 	p := &crusterv1.Schedule{
-		Namespace: s.Namespace,
-		Name:      s.Name,
-		Spec:      spec,
-		Paused:    st.Paused,
-		Note:      rpcerror.Text(st.Note),
-		CreatedAt: unixTimestamp(st.CreatedAt),
-		UpdatedAt: unixTimestamp(st.UpdatedAt),
-		Backfills: int32(len(st.Backfills)),
-		Started:   st.Started,
-		Skipped:   st.Skipped,
-		Missed:    st.Missed,
-		Refused:   st.Refused,
+		Namespace:  s.Namespace,
+		Name:       s.Name,
+		Spec:       spec,
+		Paused:     st.Paused,
+		Note:       rpcerror.Text(st.Note),
+		CreateTime: unixTimestamp(st.CreatedAt),
+		UpdateTime: unixTimestamp(st.UpdatedAt),
+		Backfills:  int32(len(st.Backfills)),
+		Started:    st.Started,
+		Skipped:    st.Skipped,
+		Missed:     st.Missed,
+		Refused:    st.Refused,
 	}
 	for _, at := range s.Upcoming {
-		p.Upcoming = append(p.Upcoming, unixTimestamp(at))
+		p.UpcomingTimes = append(p.UpcomingTimes, unixTimestamp(at))
 	}
 	for i := range st.Recent {
 		p.Recent = append(p.Recent, ScheduleRun(&st.Recent[i]))
@@ -120,7 +120,7 @@ func Schedule(s *host.ScheduleDescription, as crusterv1.Encoding) (*crusterv1.Sc
 		p.Open = append(p.Open, rpcerror.Text(open.Execution))
 	}
 	for _, w := range st.Waiting {
-		p.Waiting = append(p.Waiting, &crusterv1.WaitingStart{At: unixTimestamp(w.At), Cause: causes[w.Cause]})
+		p.Waiting = append(p.Waiting, &crusterv1.WaitingStart{TickTime: unixTimestamp(w.At), Cause: causes[w.Cause]})
 	}
 	return p, nil
 }
@@ -138,8 +138,8 @@ func scheduleSpec(s *journal.Schedule, as crusterv1.Encoding) (*crusterv1.Schedu
 		Jitter:    wireLength(spec.Jitter),
 		MaxQueued: int32(spec.MaxQueued),
 		CatchUp:   wireLength(spec.CatchUp),
-		NotBefore: unixTimestamp(spec.NotBefore),
-		NotAfter:  unixTimestamp(spec.NotAfter),
+		StartTime: unixTimestamp(spec.NotBefore),
+		EndTime:   unixTimestamp(spec.NotAfter),
 		MaxRuns:   spec.MaxRuns,
 	}
 	for wire, policy := range overlaps {
@@ -173,13 +173,13 @@ func wireLength(ns int64) *durationpb.Duration {
 // ScheduleRun makes a message of the outcome of a start.
 func ScheduleRun(run *journal.ScheduleRun) *crusterv1.ScheduleRun {
 	return &crusterv1.ScheduleRun{
-		At:        unixTimestamp(run.At),
-		Cause:     causes[run.Cause],
-		Outcome:   outcomes[run.Outcome],
-		Execution: rpcerror.Text(run.Execution),
-		State:     states[run.State],
-		Error:     rpcerror.Clipped(run.Error),
-		Done:      unixTimestamp(run.Done),
-		Count:     run.Count,
+		TickTime:     unixTimestamp(run.At),
+		Cause:        causes[run.Cause],
+		Outcome:      outcomes[run.Outcome],
+		Execution:    rpcerror.Text(run.Execution),
+		State:        states[run.State],
+		Error:        rpcerror.Clipped(run.Error),
+		DecisionTime: unixTimestamp(run.Done),
+		Count:        run.Count,
 	}
 }

@@ -152,7 +152,7 @@ func TestACallThatFailsGivesBackItsAnswer(t *testing.T) {
 	ctx := context.WithValue(t.Context(), arrivalKey{}, c.calls[1])
 	_, err := in.unary(
 		ctx,
-		&crusterv1.DescribeRequest{},
+		&crusterv1.GetExecutionRequest{},
 		&grpc.UnaryServerInfo{FullMethod: "/a.B/C"},
 		func(ctx context.Context, _ any) (any, error) {
 			require.NoError(t, arrivalOf(ctx).admitAnswer(ctx, 100_000))
@@ -257,7 +257,7 @@ func TestHandlersKeepWhatTheyHave(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 1<<20)
 	c.open(1)
-	ctx, err := c.tapped(crusterv1.WorkflowService_Start_FullMethodName)
+	ctx, err := c.tapped(crusterv1.WorkflowService_StartExecution_FullMethodName)
 	require.NoError(t, err)
 	c.data(1, prefixOf(100_000))
 	done, err := arrivalOf(ctx).handle()
@@ -270,7 +270,7 @@ func TestHandlersKeepWhatTheyHave(t *testing.T) {
 	require.Equal(t, codes.Canceled, status.Code(err))
 
 	c.open(3)
-	ctx, err = c.tapped(crusterv1.WorkflowService_Start_FullMethodName)
+	ctx, err = c.tapped(crusterv1.WorkflowService_StartExecution_FullMethodName)
 	require.NoError(t, err)
 	c.data(3, prefixOf(100_000))
 	done, err = arrivalOf(ctx).handle()
@@ -290,15 +290,15 @@ func TestEachMethodHasItsLimit(t *testing.T) {
 	t.Parallel()
 	l := limitsOf(33 << 20)
 	for method, want := range map[string]int64{
-		crusterv1.ModuleService_Push_FullMethodName:      33 << 20,
-		crusterv1.ModuleService_Check_FullMethodName:     33 << 20,
-		crusterv1.ModuleService_List_FullMethodName:      envelope,
-		crusterv1.WorkflowService_Poll_FullMethodName:    envelope,
-		crusterv1.WorkflowService_Start_FullMethodName:   maxRequest,
-		crusterv1.EntityService_Calls_FullMethodName:     maxRequest,
-		crusterv1.ScheduleService_Create_FullMethodName:  maxRequest,
-		crusterv1.DeferredService_Resolve_FullMethodName: maxRequest,
-		"/grpc.health.v1.Health/Check":                   envelope,
+		crusterv1.DeploymentService_PushModule_FullMethodName:      33 << 20,
+		crusterv1.DeploymentService_CheckModule_FullMethodName:     33 << 20,
+		crusterv1.DeploymentService_ListDeployments_FullMethodName: envelope,
+		crusterv1.WorkflowService_Poll_FullMethodName:              envelope,
+		crusterv1.WorkflowService_StartExecution_FullMethodName:    maxRequest,
+		crusterv1.EntityService_StreamCalls_FullMethodName:         maxRequest,
+		crusterv1.ScheduleService_CreateSchedule_FullMethodName:    maxRequest,
+		crusterv1.DeferredService_ResolveDeferred_FullMethodName:   maxRequest,
+		"/grpc.health.v1.Health/Check":                             envelope,
 	} {
 		bytes, _ := l.of(method)
 		require.Equal(t, want, bytes, method)
@@ -325,7 +325,7 @@ func TestUploadsThatWaitKeepTheirConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounted(t, 1<<20)
 		c.open(1)
-		_, err := c.tapped(crusterv1.ModuleService_Push_FullMethodName)
+		_, err := c.tapped(crusterv1.DeploymentService_PushModule_FullMethodName)
 		require.NoError(t, err)
 		c.data(1, append(prefixOf(100_000), 1))
 		time.Sleep(2 * messageTimeout)

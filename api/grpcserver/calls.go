@@ -48,7 +48,7 @@ const (
 // which the client is told.
 type callStream struct {
 	service *entityService
-	stream  grpc.BidiStreamingServer[crusterv1.CallsRequest, crusterv1.CallsResponse]
+	stream  grpc.BidiStreamingServer[crusterv1.StreamCallsRequest, crusterv1.StreamCallsResponse]
 	name    string          // the request id of the stream
 	tasks   actor.TaskGroup // its goroutines keep the stacks that calls have grown
 	wake    chan struct{}   // holds a token if there is something to send, or none is under way
@@ -63,7 +63,9 @@ type callStream struct {
 	last    uint64                        // guarded by mu; the id of the last one taken
 }
 
-func (s *entityService) Calls(stream grpc.BidiStreamingServer[crusterv1.CallsRequest, crusterv1.CallsResponse]) error {
+func (s *entityService) StreamCalls(
+	stream grpc.BidiStreamingServer[crusterv1.StreamCallsRequest, crusterv1.StreamCallsResponse],
+) error {
 	leave, err := s.streams.enter(stream.Context())
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func (s *entityService) Calls(stream grpc.BidiStreamingServer[crusterv1.CallsReq
 			if err := c.finish(); err != nil {
 				return err
 			}
-			return stream.Send(&crusterv1.CallsResponse{LastTaken: &last})
+			return stream.Send(&crusterv1.StreamCallsResponse{LastTaken: &last})
 		}
 	}
 }
@@ -137,7 +139,7 @@ func (c *callStream) flush() (left int, err error) {
 			size += answerSize(answers[n])
 			n++
 		}
-		if err := c.stream.Send(&crusterv1.CallsResponse{Answers: answers[:n]}); err != nil {
+		if err := c.stream.Send(&crusterv1.StreamCallsResponse{Answers: answers[:n]}); err != nil {
 			return 0, err
 		}
 		answers = answers[n:]
@@ -167,7 +169,7 @@ func (c *callStream) read(ctx context.Context) error {
 }
 
 // take begins the calls of a message. An error says that the client does not keep to the contract; it ends the stream.
-func (c *callStream) take(ctx context.Context, req *crusterv1.CallsRequest) error {
+func (c *callStream) take(ctx context.Context, req *crusterv1.StreamCallsRequest) error {
 	if err := checkSize(req); err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ func (c *callStream) perform(ctx context.Context, cancel context.CancelFunc, cal
 	defer cancel()
 	answer := &crusterv1.StreamedAnswer{Id: call.GetId()}
 	id := c.name + "/" + strconv.FormatUint(call.GetId(), 10)
-	err := c.service.around.call(ctx, crusterv1.EntityService_Call_FullMethodName, id, func() (err error) {
+	err := c.service.around.call(ctx, crusterv1.EntityService_CallEntity_FullMethodName, id, func() (err error) {
 		answer.Response, err = c.service.perform(ctx, call.GetRequest())
 		return err
 	})

@@ -27,20 +27,20 @@ import (
 
 // callsClient is a client's side of a stream of calls.
 type callsClient struct {
-	grpc.BidiStreamingClient[crusterv1.CallsRequest, crusterv1.CallsResponse]
+	grpc.BidiStreamingClient[crusterv1.StreamCallsRequest, crusterv1.StreamCallsResponse]
 	t *testing.T
 }
 
 func openCalls(ctx context.Context, t *testing.T, b *testBundle) *callsClient {
 	t.Helper()
-	stream, err := crusterv1.NewEntityServiceClient(b.conn).Calls(ctx)
+	stream, err := crusterv1.NewEntityServiceClient(b.conn).StreamCalls(ctx)
 	require.NoError(t, err)
 	return &callsClient{stream, t}
 }
 
 // call is a call of an operation whose name is its id, on a stream.
 func call(id uint64) *crusterv1.StreamedCall {
-	return &crusterv1.StreamedCall{Id: id, Request: &crusterv1.CallRequest{
+	return &crusterv1.StreamedCall{Id: id, Request: &crusterv1.CallEntityRequest{
 		Operation: &crusterv1.Operation{
 			Entity: "bank/Account/ada", Name: strconv.FormatUint(id, 10), Input: jsonPayload("5"),
 		},
@@ -49,7 +49,7 @@ func call(id uint64) *crusterv1.StreamedCall {
 
 func (c *callsClient) send(calls ...*crusterv1.StreamedCall) {
 	c.t.Helper()
-	require.NoError(c.t, c.Send(&crusterv1.CallsRequest{Calls: calls}))
+	require.NoError(c.t, c.Send(&crusterv1.StreamCallsRequest{Calls: calls}))
 }
 
 // answers receives that many, by id.
@@ -120,7 +120,8 @@ func TestStreamedCallsAreCalls(t *testing.T) {
 		"Internal": "1", "InvalidArgument": "1", "OK": "2", "ResourceExhausted": "1",
 	} {
 		require.Contains(
-			t, metrics, `cruster_grpc_requests_total{code="`+code+`",method="cruster.v1.EntityService/Call"} `+n+"\n",
+			t, metrics,
+			`cruster_grpc_requests_total{code="`+code+`",method="cruster.v1.EntityService/CallEntity"} `+n+"\n",
 		)
 	}
 
@@ -145,7 +146,7 @@ func TestStreamedCallsEndWithTheirCallers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stream := openCalls(ctx, t, b)
 	stream.send(call(1))
-	require.NoError(t, stream.Send(&crusterv1.CallsRequest{GivenUp: []uint64{1, 7}}))
+	require.NoError(t, stream.Send(&crusterv1.StreamCallsRequest{GivenUp: []uint64{1, 7}}))
 	require.Equal(t, "1", <-ended)
 	stream.send(call(2), call(3))
 	require.Contains(t, stream.answers(1), uint64(2))
@@ -176,7 +177,7 @@ func TestLateCallersLearnWhetherTheirCallWasAccepted(t *testing.T) {
 		deadline := time.Now().Add(time.Hour)
 		ctx, cancel := context.WithDeadline(t.Context(), deadline)
 		defer cancel()
-		_, err := entities.Call(ctx, &crusterv1.CallRequest{
+		_, err := entities.CallEntity(ctx, &crusterv1.CallEntityRequest{
 			Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"},
 		})
 		check(deadline, err)
@@ -185,7 +186,7 @@ func TestLateCallersLearnWhetherTheirCallWasAccepted(t *testing.T) {
 		late.Timeout = durationpb.New(time.Hour)
 		stream.send(late)
 		check(time.Now().Add(time.Hour), errorOf(t, stream.answers(1)[1]))
-		_, err = entities.Send(ctx, &crusterv1.SendRequest{
+		_, err = entities.SendToEntity(ctx, &crusterv1.SendToEntityRequest{
 			Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"},
 		})
 		require.NoError(t, err)
@@ -205,7 +206,7 @@ func TestShutdownEndsStreamsOfCalls(t *testing.T) {
 		return abi.Outcome{}, abi.Errorf(abi.CodeDeadline, "it was accepted")
 	}
 	stream, idle := openCalls(t.Context(), t, b), openCalls(t.Context(), t, b)
-	require.NoError(t, idle.Send(&crusterv1.CallsRequest{}))
+	require.NoError(t, idle.Send(&crusterv1.StreamCallsRequest{}))
 	stream.send(call(7))
 	<-begun
 	var stopped sync.WaitGroup
@@ -232,8 +233,8 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 		}
 		return abi.Outcome{Value: []byte{9}}, nil
 	}
-	many := func(n int, from uint64, entity string) *crusterv1.CallsRequest {
-		req := &crusterv1.CallsRequest{}
+	many := func(n int, from uint64, entity string) *crusterv1.StreamCallsRequest {
+		req := &crusterv1.StreamCallsRequest{}
 		for i := range n {
 			c := call(from + uint64(i))
 			c.Request.Operation.Entity = entity
@@ -244,15 +245,17 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 	large := call(1)
 	large.Request.Operation.Name = strings.Repeat("x", payload.MaxJSON+1<<20)
 	for name, tc := range map[string]struct {
-		requests []*crusterv1.CallsRequest
+		requests []*crusterv1.StreamCallsRequest
 		want     abi.Code
 	}{
 		"IDsAscend": {
-			[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(2), call(2)}}}, abi.CodeBadRequest,
+			[]*crusterv1.StreamCallsRequest{{Calls: []*crusterv1.StreamedCall{call(2), call(2)}}}, abi.CodeBadRequest,
 		},
-		"NoID":     {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(0)}}}, abi.CodeBadRequest},
-		"TooMany":  {[]*crusterv1.CallsRequest{many(1001, 1, "bank/Account/ada")}, abi.CodeBadRequest},
-		"TooLarge": {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{large}}}, abi.CodePayloadTooLarge},
+		"NoID":    {[]*crusterv1.StreamCallsRequest{{Calls: []*crusterv1.StreamedCall{call(0)}}}, abi.CodeBadRequest},
+		"TooMany": {[]*crusterv1.StreamCallsRequest{many(1001, 1, "bank/Account/ada")}, abi.CodeBadRequest},
+		"TooLarge": {
+			[]*crusterv1.StreamCallsRequest{{Calls: []*crusterv1.StreamedCall{large}}}, abi.CodePayloadTooLarge,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,9 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-func (m *moduleService) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
+func (m *deploymentService) CheckModule(
+	stream grpc.BidiStreamingServer[crusterv1.CheckModuleRequest, crusterv1.CheckModuleResponse],
+) error {
 	arrival, cancelArrival := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancelArrival()
 	memory, leave, err := m.checks.enter(arrival)
@@ -47,7 +49,7 @@ func (m *moduleService) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReq
 
 // requireFit refuses a module that does not fit all open executions of a deployment. A deployment that does not exist
 // yet has none. Its types are for the push to compare.
-func (m *moduleService) requireFit(ctx context.Context, namespace, name string, binary []byte) error {
+func (m *deploymentService) requireFit(ctx context.Context, namespace, name string, binary []byte) error {
 	ctx, cancel := m.lifetime.bound(ctx)
 	defer cancel()
 	var first *host.CheckResult

@@ -17,20 +17,22 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func checkMetadata(name string) *crusterv1.CheckRequest {
-	return &crusterv1.CheckRequest{
-		Part: &crusterv1.CheckRequest_Metadata{Metadata: &crusterv1.CheckMetadata{Name: name}},
+func checkMetadata(name string) *crusterv1.CheckModuleRequest {
+	return &crusterv1.CheckModuleRequest{
+		Part: &crusterv1.CheckModuleRequest_Metadata{Metadata: &crusterv1.CheckModuleMetadata{Name: name}},
 	}
 }
 
-func checkChunk(b []byte) *crusterv1.CheckRequest {
-	return &crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Chunk{Chunk: b}}
+func checkChunk(b []byte) *crusterv1.CheckModuleRequest {
+	return &crusterv1.CheckModuleRequest{Part: &crusterv1.CheckModuleRequest_Chunk{Chunk: b}}
 }
 
 // check sends parts and collects the answers, and how the stream ended.
-func (b *testBundle) check(t *testing.T, parts ...*crusterv1.CheckRequest) ([]*crusterv1.CheckResponse, error) {
+func (b *testBundle) check(
+	t *testing.T, parts ...*crusterv1.CheckModuleRequest,
+) ([]*crusterv1.CheckModuleResponse, error) {
 	t.Helper()
-	stream, err := b.modules.Check(t.Context())
+	stream, err := b.modules.CheckModule(t.Context())
 	require.NoError(t, err)
 	for _, p := range parts {
 		if err := stream.Send(p); err != nil {
@@ -39,7 +41,7 @@ func (b *testBundle) check(t *testing.T, parts ...*crusterv1.CheckRequest) ([]*c
 		}
 	}
 	require.NoError(t, stream.CloseSend())
-	var all []*crusterv1.CheckResponse
+	var all []*crusterv1.CheckModuleResponse
 	for {
 		resp, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -92,14 +94,14 @@ func TestCheckRefuses(t *testing.T) {
 	b := setup(t) // the engine panics if anything reaches it
 	half := checkChunk(make([]byte, maxModule/2+1))
 	for name, tc := range map[string]struct {
-		parts []*crusterv1.CheckRequest
+		parts []*crusterv1.CheckModuleRequest
 		code  abi.Code
 	}{
-		"TooLarge":      {[]*crusterv1.CheckRequest{checkMetadata("x"), half, half}, abi.CodeModuleTooLarge},
-		"NoMetadata":    {[]*crusterv1.CheckRequest{half}, abi.CodeBadRequest},
+		"TooLarge":      {[]*crusterv1.CheckModuleRequest{checkMetadata("x"), half, half}, abi.CodeModuleTooLarge},
+		"NoMetadata":    {[]*crusterv1.CheckModuleRequest{half}, abi.CodeBadRequest},
 		"Nothing":       {nil, abi.CodeBadRequest},
-		"MetadataTwice": {[]*crusterv1.CheckRequest{checkMetadata("x"), checkMetadata("y")}, abi.CodeBadRequest},
-		"Name":          {[]*crusterv1.CheckRequest{checkMetadata("No Such")}, abi.CodeBadDeployment},
+		"MetadataTwice": {[]*crusterv1.CheckModuleRequest{checkMetadata("x"), checkMetadata("y")}, abi.CodeBadRequest},
+		"Name":          {[]*crusterv1.CheckModuleRequest{checkMetadata("No Such")}, abi.CodeBadDeployment},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +134,7 @@ func TestPushThatMustFit(t *testing.T) {
 	b := setup(t)
 	b.engine.check = twoOpen // and a push would panic
 	push := func() error {
-		_, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		_, err := b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 			Metadata: &crusterv1.PushMetadata{Name: "shop", Check: true}, Binary: []byte("wasm"),
 		})
 		return err

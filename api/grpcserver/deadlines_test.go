@@ -40,7 +40,7 @@ func TestWaitsEndAheadOfTheDeadline(t *testing.T) {
 	w := &workflowService{engine: &Engine{Launcher: e, Observer: e}, lifetime: newLifetime()}
 	for name, call := range map[string]func(context.Context) error{
 		"wait": func(ctx context.Context) error {
-			_, err := w.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/c"})
+			_, err := w.WaitExecution(ctx, &crusterv1.WaitExecutionRequest{Execution: "a/B/c"})
 			return err
 		},
 		"execute": func(ctx context.Context) error {

@@ -19,9 +19,9 @@ type deferredService struct {
 
 var _ crusterv1.DeferredServiceServer = (*deferredService)(nil)
 
-func (d *deferredService) Resolve(
-	ctx context.Context, req *crusterv1.ResolveRequest,
-) (*crusterv1.ResolveResponse, error) {
+func (d *deferredService) ResolveDeferred(
+	ctx context.Context, req *crusterv1.ResolveDeferredRequest,
+) (*crusterv1.ResolveDeferredResponse, error) {
 	ns, err := settled(req)
 	if err != nil {
 		return nil, err
@@ -45,10 +45,12 @@ func (d *deferredService) Resolve(
 	if err != nil {
 		return nil, explainMessage("the value of deferred", req.GetName(), err)
 	}
-	return &crusterv1.ResolveResponse{}, nil
+	return &crusterv1.ResolveDeferredResponse{}, nil
 }
 
-func (d *deferredService) Reject(ctx context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+func (d *deferredService) RejectDeferred(
+	ctx context.Context, req *crusterv1.RejectDeferredRequest,
+) (*crusterv1.RejectDeferredResponse, error) {
 	if n := len(req.GetMessage()); n > maxRejection {
 		return nil, abi.Errorf(abi.CodeBadRequest, "a message of %d bytes is over the limit of %d", n, maxRejection)
 	}
@@ -70,7 +72,7 @@ func (d *deferredService) Reject(ctx context.Context, req *crusterv1.RejectReque
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.RejectResponse{}, nil
+	return &crusterv1.RejectDeferredResponse{}, nil
 }
 
 // A settleRequest names a promise of an execution.

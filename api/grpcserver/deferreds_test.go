@@ -35,17 +35,17 @@ func TestDeferredsAreSettled(t *testing.T) {
 		return nil
 	}
 
-	_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{
+	_, err := b.deferreds.ResolveDeferred(t.Context(), &crusterv1.ResolveDeferredRequest{
 		Execution: "a/B/c", Name: "d", Value: jsonPayload(`{"ok":true}`),
 	})
 	require.NoError(t, err)
 	require.Equal(t, journal.Deferred{Name: "d", Value: abi.MustMarshal(map[string]any{"ok": true})}, got)
 
-	_, err = b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{Execution: "a/B/c", Name: "d"})
+	_, err = b.deferreds.ResolveDeferred(t.Context(), &crusterv1.ResolveDeferredRequest{Execution: "a/B/c", Name: "d"})
 	require.NoError(t, err)
 	require.Nil(t, got.Value, "the engine knows what an absent value means")
 
-	_, err = b.deferreds.Reject(t.Context(), &crusterv1.RejectRequest{
+	_, err = b.deferreds.RejectDeferred(t.Context(), &crusterv1.RejectDeferredRequest{
 		Execution: "a/B/c", Name: "d", Message: "no", Type: "t",
 	})
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestDeferredsAreTyped(t *testing.T) {
 		return nil
 	}
 	resolve := func(name, json string) error {
-		_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{
+		_, err := b.deferreds.ResolveDeferred(t.Context(), &crusterv1.ResolveDeferredRequest{
 			Execution: "a/B/c", Name: name, Value: jsonPayload(json),
 		})
 		return err

@@ -25,14 +25,18 @@ type entityService struct {
 
 var _ crusterv1.EntityServiceServer = (*entityService)(nil)
 
-func (s *entityService) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+func (s *entityService) CallEntity(
+	ctx context.Context, req *crusterv1.CallEntityRequest,
+) (*crusterv1.CallEntityResponse, error) {
 	ctx, cancel := s.lifetime.bound(ctx)
 	defer cancel()
 	return s.perform(ctx, req)
 }
 
 // perform performs a call that ends with the lifetime.
-func (s *entityService) perform(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+func (s *entityService) perform(
+	ctx context.Context, req *crusterv1.CallEntityRequest,
+) (*crusterv1.CallEntityResponse, error) {
 	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetOperation().GetInput())
 	if err != nil {
 		return nil, err
@@ -48,16 +52,18 @@ func (s *entityService) perform(ctx context.Context, req *crusterv1.CallRequest)
 		return nil, err
 	}
 	if outcome.Error != nil {
-		return &crusterv1.CallResponse{Error: rpcerror.ToProto(outcome.Error)}, nil
+		return &crusterv1.CallEntityResponse{Error: rpcerror.ToProto(outcome.Error)}, nil
 	}
 	result, err := convert.EncodePayload(outcome.Value, as)
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.CallResponse{Result: result}, nil
+	return &crusterv1.CallEntityResponse{Result: result}, nil
 }
 
-func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*crusterv1.SendResponse, error) {
+func (s *entityService) SendToEntity(
+	ctx context.Context, req *crusterv1.SendToEntityRequest,
+) (*crusterv1.SendToEntityResponse, error) {
 	call, err := s.decode(ctx, req.GetOperation())
 	if err != nil {
 		return nil, err
@@ -67,7 +73,7 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 	if err := s.engine.Entities.Send(ctx, call); err != nil {
 		return nil, err
 	}
-	return &crusterv1.SendResponse{}, nil
+	return &crusterv1.SendToEntityResponse{}, nil
 }
 
 // decode reads an operation.
@@ -105,7 +111,9 @@ func explainInput(o *crusterv1.Operation, err error) error {
 	return about
 }
 
-func (s *entityService) State(ctx context.Context, req *crusterv1.StateRequest) (*crusterv1.StateResponse, error) {
+func (s *entityService) GetEntity(
+	ctx context.Context, req *crusterv1.GetEntityRequest,
+) (*crusterv1.GetEntityResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -126,10 +134,10 @@ func (s *entityService) State(ctx context.Context, req *crusterv1.StateRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.StateResponse{Entity: convert.Entity(row), State: state, Parked: int32(parked)}, nil
+	return &crusterv1.GetEntityResponse{Entity: convert.Entity(row), State: state, Parked: int32(parked)}, nil
 }
 
-func (s *entityService) List(
+func (s *entityService) ListEntities(
 	ctx context.Context, req *crusterv1.ListEntitiesRequest,
 ) (*crusterv1.ListEntitiesResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
@@ -178,9 +186,9 @@ func entityOfToken(namespace, token string) (*journal.Entity, error) {
 	return &journal.Entity{Namespace: namespace, Type: entityType, Key: key}, nil
 }
 
-func (s *entityService) Destroy(
-	ctx context.Context, req *crusterv1.DestroyRequest,
-) (*crusterv1.DestroyResponse, error) {
+func (s *entityService) DestroyEntity(
+	ctx context.Context, req *crusterv1.DestroyEntityRequest,
+) (*crusterv1.DestroyEntityResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -188,5 +196,5 @@ func (s *entityService) Destroy(
 	if err := s.engine.Entities.Destroy(ctx, ns, req.GetEntity(), req.GetRequestId()); err != nil {
 		return nil, err
 	}
-	return &crusterv1.DestroyResponse{}, nil
+	return &crusterv1.DestroyEntityResponse{}, nil
 }

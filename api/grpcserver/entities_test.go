@@ -95,7 +95,7 @@ func TestEntityLocks(t *testing.T) {
 		Waiters: []host.LockWaiter{{Waiter: lock.Waiter{Operation: "lock", Since: 6}, Execution: "bank/Transfer/2"}},
 		Waiting: 3,
 	}}
-	resp, err := entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageSize: 2})
+	resp, err := entities.ListEntityLocks(t.Context(), &crusterv1.ListEntityLocksRequest{PageSize: 2})
 	require.NoError(t, err)
 	require.Equal(t, journal.LockFilter{Namespace: "default", Limit: 2}, fake.locked)
 	lock := resp.GetLocks()[0]
@@ -104,13 +104,15 @@ func TestEntityLocks(t *testing.T) {
 	require.Equal(
 		t, "bank/Transfer/2 lock", lock.GetWaiters()[0].GetExecution()+" "+lock.GetWaiters()[0].GetOperation(),
 	)
-	resp, err = entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageToken: resp.GetNextPageToken()})
+	resp, err = entities.ListEntityLocks(
+		t.Context(), &crusterv1.ListEntityLocksRequest{PageToken: resp.GetNextPageToken()},
+	)
 	require.NoError(t, err)
 	require.Equal(t, journal.ID{7}, fake.locked.After)
 	require.Empty(t, resp.GetNextPageToken())
-	_, err = entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageToken: "07"})
+	_, err = entities.ListEntityLocks(t.Context(), &crusterv1.ListEntityLocksRequest{PageToken: "07"})
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)))
-	unlocked, err := entities.Unlock(t.Context(), &crusterv1.UnlockRequest{Entity: "bank/Account/ada"})
+	unlocked, err := entities.UnlockEntity(t.Context(), &crusterv1.UnlockEntityRequest{Entity: "bank/Account/ada"})
 	require.NoError(t, err)
 	require.Equal(t, "bank/Transfer/1", unlocked.GetHolder())
 	require.Equal(t, []string{"default", "bank/Account/ada"}, fake.unlocked)
@@ -125,34 +127,34 @@ func TestEntityCalls(t *testing.T) {
 	operation := &crusterv1.Operation{
 		Entity: "bank/Account/ada", Name: "deposit", Input: jsonPayload("5"), RequestId: "r",
 	}
-	resp, err := entities.Call(t.Context(), &crusterv1.CallRequest{Operation: operation})
+	resp, err := entities.CallEntity(t.Context(), &crusterv1.CallEntityRequest{Operation: operation})
 	require.NoError(t, err)
 	require.Equal(t, "9", resp.GetResult().GetJson())
 	want := host.EntityRequest{
 		Namespace: "default", Entity: "bank/Account/ada", Operation: "deposit", Input: []byte{5}, RequestID: "r",
 	}
 	require.Equal(t, []host.EntityRequest{want}, fake.asked)
-	_, err = entities.Send(t.Context(), &crusterv1.SendRequest{Operation: operation})
+	_, err = entities.SendToEntity(t.Context(), &crusterv1.SendToEntityRequest{Operation: operation})
 	require.NoError(t, err)
 	require.Equal(t, []host.EntityRequest{want}, fake.sent)
 
 	fake.outcome = abi.Outcome{Error: abi.Errorf(abi.CodeOperationFailed, "no")}
-	resp, err = entities.Call(t.Context(), &crusterv1.CallRequest{Operation: operation})
+	resp, err = entities.CallEntity(t.Context(), &crusterv1.CallEntityRequest{Operation: operation})
 	require.NoError(t, err, "an operation that failed is an answer")
 	require.Equal(t, string(abi.CodeOperationFailed), resp.GetError().GetCode())
 
 	for input, code := range map[string]abi.Code{`"five"`: abi.CodeOperationInput, `{`: abi.CodeOperationInput} {
-		_, err = entities.Call(t.Context(), &crusterv1.CallRequest{
+		_, err = entities.CallEntity(t.Context(), &crusterv1.CallEntityRequest{
 			Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit", Input: jsonPayload(input)},
 		})
 		require.Equal(t, code, abi.CodeOf(rpcerror.From(err)), input)
 	}
-	_, err = entities.Call(t.Context(), &crusterv1.CallRequest{
+	_, err = entities.CallEntity(t.Context(), &crusterv1.CallEntityRequest{
 		Operation: &crusterv1.Operation{Entity: "ada", Name: "deposit", Input: jsonPayload("1")},
 	})
 	require.Equal(t, abi.CodeEntityName, abi.CodeOf(rpcerror.From(err)))
 	fake.err = abi.Errorf(abi.CodeMailboxFull, "full")
-	_, err = entities.Call(t.Context(), &crusterv1.CallRequest{
+	_, err = entities.CallEntity(t.Context(), &crusterv1.CallEntityRequest{
 		Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit"},
 	})
 	require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(rpcerror.From(err)))
@@ -165,23 +167,25 @@ func TestEntityPages(t *testing.T) {
 	entities := crusterv1.NewEntityServiceClient(b.conn)
 	fake := &b.engine.entities
 	fake.found = []journal.Entity{{Type: "bank/Account", Key: "a"}, {Type: "bank/Account", Key: "b"}}
-	resp, err := entities.List(t.Context(), &crusterv1.ListEntitiesRequest{Type: "bank/Account", PageSize: 2})
+	resp, err := entities.ListEntities(t.Context(), &crusterv1.ListEntitiesRequest{Type: "bank/Account", PageSize: 2})
 	require.NoError(t, err)
 	require.Len(t, resp.GetEntities(), 2)
 	require.Nil(t, fake.filter.After)
-	resp, err = entities.List(t.Context(), &crusterv1.ListEntitiesRequest{
+	resp, err = entities.ListEntities(t.Context(), &crusterv1.ListEntitiesRequest{
 		Type: "bank/Account", PageSize: 3, PageToken: resp.GetNextPageToken(),
 	})
 	require.NoError(t, err)
 	require.Equal(t, &journal.Entity{Namespace: "default", Type: "bank/Account", Key: "b"}, fake.filter.After)
 	require.Empty(t, resp.GetNextPageToken())
-	_, err = entities.List(t.Context(), &crusterv1.ListEntitiesRequest{PageToken: "x"})
+	_, err = entities.ListEntities(t.Context(), &crusterv1.ListEntitiesRequest{PageToken: "x"})
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)))
 
-	state, err := entities.State(t.Context(), &crusterv1.StateRequest{Entity: "bank/Account/a"})
+	state, err := entities.GetEntity(t.Context(), &crusterv1.GetEntityRequest{Entity: "bank/Account/a"})
 	require.NoError(t, err)
 	require.Equal(t, "7", state.GetState().GetJson())
-	_, err = entities.Destroy(t.Context(), &crusterv1.DestroyRequest{Entity: "bank/Account/a", RequestId: "r"})
+	_, err = entities.DestroyEntity(
+		t.Context(), &crusterv1.DestroyEntityRequest{Entity: "bank/Account/a", RequestId: "r"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"default", "bank/Account/a", "r"}, fake.destroyed)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (w *workflowService) Follow(
-	req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse],
+func (w *workflowService) FollowExecution(
+	req *crusterv1.FollowExecutionRequest, stream grpc.ServerStreamingServer[crusterv1.FollowExecutionResponse],
 ) error {
 	ns, as, err := checkLookup(req)
 	if err != nil {
@@ -50,15 +50,17 @@ func runID(text string) (id journal.RunID, err error) {
 	return journal.RunID(raw), nil
 }
 
-func followResponse(e host.FollowEvent, as crusterv1.Encoding) (*crusterv1.FollowResponse, error) {
+func followResponse(e host.FollowEvent, as crusterv1.Encoding) (*crusterv1.FollowExecutionResponse, error) {
 	switch {
 	case e.Entry != nil:
 		p, err := historyEntry(e.Entry, as)
-		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Entry{Entry: p}}, err
+		return &crusterv1.FollowExecutionResponse{Event: &crusterv1.FollowExecutionResponse_Entry{Entry: p}}, err
 	case e.Line != nil:
-		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Line{Line: convert.LogLine(e.Line)}}, nil
+		line := &crusterv1.FollowExecutionResponse_Line{Line: convert.LogLine(e.Line)}
+		return &crusterv1.FollowExecutionResponse{Event: line}, nil
 	default:
 		p, err := convert.Execution(e.Execution, as)
-		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: p}}, err
+		execution := &crusterv1.FollowExecutionResponse_Execution{Execution: p}
+		return &crusterv1.FollowExecutionResponse{Event: execution}, err
 	}
 }

@@ -36,11 +36,11 @@ func TestFollow(t *testing.T) {
 			}))
 	}
 	run := journal.RunID{1}
-	stream, err := b.workflows.Follow(t.Context(), &crusterv1.FollowRequest{
+	stream, err := b.workflows.FollowExecution(t.Context(), &crusterv1.FollowExecutionRequest{
 		Namespace: "acme", Execution: "shop/Buy/k", After: 7, RunId: run.String(),
 	})
 	require.NoError(t, err)
-	var got []*crusterv1.FollowResponse
+	var got []*crusterv1.FollowExecutionResponse
 	for {
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -65,7 +65,9 @@ func TestFollowRefusesWhatIsNoRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, id := range []string{"00", "zz", journal.RunID{1}.String() + "00"} {
-		stream, err := b.workflows.Follow(t.Context(), &crusterv1.FollowRequest{Execution: "shop/Buy/k", RunId: id})
+		stream, err := b.workflows.FollowExecution(
+			t.Context(), &crusterv1.FollowExecutionRequest{Execution: "shop/Buy/k", RunId: id},
+		)
 		require.NoError(t, err)
 		_, err = stream.Recv()
 		require.Equal(t, codes.InvalidArgument, status.Code(err), id)
@@ -83,7 +85,7 @@ func TestFollowEndsWithTheServer(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	stream, err := b.workflows.Follow(t.Context(), &crusterv1.FollowRequest{Execution: "shop/Buy/k"})
+	stream, err := b.workflows.FollowExecution(t.Context(), &crusterv1.FollowExecutionRequest{Execution: "shop/Buy/k"})
 	require.NoError(t, err)
 	<-begun
 	b.server.Shutdown(t.Context())

@@ -64,7 +64,7 @@ func (h *healthService) Watch(
 
 func (h *healthService) state(ctx context.Context, service string) healthv1.HealthCheckResponse_ServingStatus {
 	switch service {
-	case "", crusterv1.ModuleService_ServiceDesc.ServiceName, crusterv1.WorkflowService_ServiceDesc.ServiceName,
+	case "", crusterv1.DeploymentService_ServiceDesc.ServiceName, crusterv1.WorkflowService_ServiceDesc.ServiceName,
 		crusterv1.DeferredService_ServiceDesc.ServiceName:
 	default:
 		return healthv1.HealthCheckResponse_SERVICE_UNKNOWN

@@ -18,11 +18,11 @@ func TestWaysToStop(t *testing.T) {
 		reasons = append(reasons, reason)
 		return nil
 	}
-	for _, req := range []*crusterv1.InterruptRequest{
+	for _, req := range []*crusterv1.InterruptExecutionRequest{
 		{}, {Resume: true}, {Terminate: true}, {Resume: true, Terminate: true},
 	} {
 		req.Execution, req.Reason = "a/B/c", "enough"
-		_, err := b.workflows.Interrupt(t.Context(), req)
+		_, err := b.workflows.InterruptExecution(t.Context(), req)
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"enough", "resumed: enough", "terminated: enough", "terminated: enough"}, reasons)

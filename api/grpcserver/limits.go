@@ -18,9 +18,9 @@ type limits map[string]int64
 // uploading are the methods whose messages are modules, or pieces of modules. Their handlers wait for a place before
 // they read, and limit the time that a module takes.
 var uploading = map[string]bool{
-	crusterv1.ModuleService_Push_FullMethodName:       true,
-	crusterv1.ModuleService_PushStream_FullMethodName: true,
-	crusterv1.ModuleService_Check_FullMethodName:      true,
+	crusterv1.DeploymentService_PushModule_FullMethodName:   true,
+	crusterv1.DeploymentService_UploadModule_FullMethodName: true,
+	crusterv1.DeploymentService_CheckModule_FullMethodName:  true,
 }
 
 // limitsOf are the limits of all methods, where an upload may have so many bytes.
@@ -28,7 +28,7 @@ func limitsOf(upload int64) limits {
 	l := limits{}
 	for _, file := range []protoreflect.FileDescriptor{
 		crusterv1.File_cruster_v1_deferred_proto, crusterv1.File_cruster_v1_entity_proto,
-		crusterv1.File_cruster_v1_module_proto,
+		crusterv1.File_cruster_v1_deployment_proto,
 		crusterv1.File_cruster_v1_schedule_proto, crusterv1.File_cruster_v1_workflow_proto,
 	} {
 		for i := range file.Services().Len() {

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (s *entityService) ListLocks(
-	ctx context.Context, req *crusterv1.ListLocksRequest,
-) (*crusterv1.ListLocksResponse, error) {
+func (s *entityService) ListEntityLocks(
+	ctx context.Context, req *crusterv1.ListEntityLocksRequest,
+) (*crusterv1.ListEntityLocksResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *entityService) ListLocks(
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.ListLocksResponse{}
+	resp := &crusterv1.ListEntityLocksResponse{}
 	for i := range locks {
 		resp.Locks = append(resp.Locks, convert.EntityLock(&locks[i]))
 	}
@@ -52,7 +52,9 @@ func lockOfToken(token string) (after journal.ID, err error) {
 	return journal.ID(id), nil
 }
 
-func (s *entityService) Unlock(ctx context.Context, req *crusterv1.UnlockRequest) (*crusterv1.UnlockResponse, error) {
+func (s *entityService) UnlockEntity(
+	ctx context.Context, req *crusterv1.UnlockEntityRequest,
+) (*crusterv1.UnlockEntityResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -61,5 +63,5 @@ func (s *entityService) Unlock(ctx context.Context, req *crusterv1.UnlockRequest
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.UnlockResponse{Holder: rpcerror.Text(holder)}, nil
+	return &crusterv1.UnlockEntityResponse{Holder: rpcerror.Text(holder)}, nil
 }

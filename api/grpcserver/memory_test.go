@@ -114,21 +114,21 @@ func TestCallsBeyondTheMemoryAreRefused(t *testing.T) {
 	b.engine.deployments = func(context.Context, string) ([]host.DeploymentInfo, error) { return nil, nil }
 	caller := b.rawCaller(t)
 	for i := range uint32(calls) {
-		caller.begin(2*i+1, crusterv1.WorkflowService_Start_FullMethodName)
+		caller.begin(2*i+1, crusterv1.WorkflowService_StartExecution_FullMethodName)
 	}
 	ended := caller.answered()
 	require.Len(t, ended, calls-places)
 	for i := range uint32(calls) {
 		require.Equal(t, i < places, ended[2*i+1] != "8", "call %d", i)
 	}
-	_, err := b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	_, err := b.modules.ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(rpcerror.From(err)))
 	_, ok := rpcerror.RetryDelay(err)
 	require.True(t, ok)
 
 	require.NoError(t, caller.WriteRSTStream(1, http2.ErrCodeCancel))
 	caller.answered()
-	_, err = b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	_, err = b.modules.ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.NoError(t, err)
 }
 
@@ -148,7 +148,7 @@ func TestMessagesArePaidForWhileTheyAreHandled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {
-		_, err := b.workflows.Start(ctx, &crusterv1.StartRequest{Start: &crusterv1.StartOptions{
+		_, err := b.workflows.StartExecution(ctx, &crusterv1.StartExecutionRequest{Start: &crusterv1.StartOptions{
 			Workflow: "a/B",
 			Input: &crusterv1.Payload{
 				Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(strings.Repeat("x", length))},
@@ -191,7 +191,7 @@ func TestPagesArePaidForBeforeTheyAreRead(t *testing.T) {
 	require.True(t, others.Grow(8<<20))
 	answered := make(chan error, 1)
 	go func() {
-		_, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c"})
+		_, err := b.workflows.ListHistory(t.Context(), &crusterv1.ListHistoryRequest{Execution: "a/B/c"})
 		answered <- err
 	}()
 	require.Eventually(t, func() bool { return memory.Waiting() == 1 }, time.Hour, time.Millisecond)
@@ -233,7 +233,7 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	answered := make(chan error, callers)
 	for range callers {
 		go func() {
-			resp, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{
+			resp, err := b.workflows.WaitExecution(t.Context(), &crusterv1.WaitExecutionRequest{
 				Execution: "a/B/c", Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 			})
 			if err == nil && len(resp.GetExecution().GetResult().GetMsgpack()) < large {
@@ -266,7 +266,7 @@ func TestAResultThatIsDeletedMeanwhile(t *testing.T) {
 	b.engine.whole = func(*journal.Execution) (*journal.Execution, error) {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
 	}
-	_, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{Execution: "a/B/c"})
+	_, err := b.workflows.WaitExecution(t.Context(), &crusterv1.WaitExecutionRequest{Execution: "a/B/c"})
 	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(rpcerror.From(err)))
 	require.Contains(t, rpcerror.From(err).Error(), "a/B/c is completed; it was deleted")
 }
@@ -284,7 +284,7 @@ func TestAnswersOfGuestsArePaidFor(t *testing.T) {
 	require.True(t, others.Grow(total-1<<20))
 	answered := make(chan error, 1)
 	go func() {
-		_, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{
+		_, err := b.workflows.QueryExecution(t.Context(), &crusterv1.QueryExecutionRequest{
 			Execution: "a/B/c", Name: "q", Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 		})
 		answered <- err

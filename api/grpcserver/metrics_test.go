@@ -16,11 +16,11 @@ func TestMetricsCountCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.resume = func(context.Context, string, string) error { return nil }
-	_, err := b.workflows.Resume(t.Context(), &crusterv1.ResumeRequest{Execution: "a/B/c"})
+	_, err := b.workflows.ResumeExecution(t.Context(), &crusterv1.ResumeExecutionRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
 
 	require.Contains(
-		t, b.metrics(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`,
+		t, b.metrics(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/ResumeExecution"} 1`,
 	)
 }
 

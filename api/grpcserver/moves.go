@@ -12,7 +12,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (w *workflowService) Move(ctx context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+func (w *workflowService) MoveExecution(
+	ctx context.Context, req *crusterv1.MoveExecutionRequest,
+) (*crusterv1.MoveExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -33,11 +35,11 @@ func (w *workflowService) Move(ctx context.Context, req *crusterv1.MoveRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.MoveResponse{Execution: p, FromDigest: before.Digest}, nil
+	return &crusterv1.MoveExecutionResponse{Execution: p, FromDigest: before.Digest}, nil
 }
 
-func (w *workflowService) MoveAll(
-	req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse],
+func (w *workflowService) MoveExecutions(
+	req *crusterv1.MoveExecutionsRequest, stream grpc.ServerStreamingServer[crusterv1.MoveExecutionsResponse],
 ) error {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
@@ -63,7 +65,7 @@ func (w *workflowService) MoveAll(
 	done := uint32(0)
 	return r.run(ctx, func(result *crusterv1.MoveResult) error {
 		done++
-		return stream.Send(&crusterv1.MoveAllResponse{Done: done, Result: result})
+		return stream.Send(&crusterv1.MoveExecutionsResponse{Done: done, Result: result})
 	})
 }
 
@@ -84,7 +86,9 @@ func openStates(s crusterv1.State) ([]journal.State, error) {
 	}
 }
 
-func (w *workflowService) Fork(ctx context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+func (w *workflowService) ForkExecution(
+	ctx context.Context, req *crusterv1.ForkExecutionRequest,
+) (*crusterv1.ForkExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -108,5 +112,5 @@ func (w *workflowService) Fork(ctx context.Context, req *crusterv1.ForkRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.ForkResponse{Execution: p}, nil
+	return &crusterv1.ForkExecutionResponse{Execution: p}, nil
 }

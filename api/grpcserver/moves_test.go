@@ -56,13 +56,17 @@ func TestMove(t *testing.T) {
 		return &e, nil
 	}
 
-	resp, err := b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Namespace: "acme", Execution: "shop/Buy/k"})
+	resp, err := b.workflows.MoveExecution(
+		t.Context(), &crusterv1.MoveExecutionRequest{Namespace: "acme", Execution: "shop/Buy/k"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"acme", "shop/Buy/k", host.Latest}, asked)
 	require.Equal(t, "new", resp.GetExecution().GetDigest())
 	require.Equal(t, "old", resp.GetFromDigest())
 	require.Equal(t, journal.RunID{1}.String(), resp.GetExecution().GetRunId())
-	_, err = b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Execution: "shop/Buy/k", To: digest})
+	_, err = b.workflows.MoveExecution(
+		t.Context(), &crusterv1.MoveExecutionRequest{Execution: "shop/Buy/k", To: digest},
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"default", "shop/Buy/k", digest}, asked)
 }
@@ -76,7 +80,7 @@ func TestMoveThatDoesNotFit(t *testing.T) {
 		return nil, unfit(execution)
 	}
 
-	_, err := b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Execution: "shop/Buy/k"})
+	_, err := b.workflows.MoveExecution(t.Context(), &crusterv1.MoveExecutionRequest{Execution: "shop/Buy/k"})
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.FailedPrecondition, st.Code())
 	require.Equal(t, string(abi.CodeDoesNotFit), wire.GetCode())
@@ -97,13 +101,13 @@ func TestFork(t *testing.T) {
 		return &e, nil
 	}
 
-	resp, err := b.workflows.Fork(t.Context(), &crusterv1.ForkRequest{
+	resp, err := b.workflows.ForkExecution(t.Context(), &crusterv1.ForkExecutionRequest{
 		Execution: "shop/Buy/k", At: 7, To: "latest", Key: "k2",
 	})
 	require.NoError(t, err)
 	require.Equal(t, host.ForkRequest{At: 7, To: host.Latest, Key: "k2"}, asked)
 	require.Equal(t, "shop/Buy/k2", resp.GetExecution().GetName())
-	_, err = b.workflows.Fork(t.Context(), &crusterv1.ForkRequest{Execution: "shop/Buy/k"})
+	_, err = b.workflows.ForkExecution(t.Context(), &crusterv1.ForkExecutionRequest{Execution: "shop/Buy/k"})
 	require.NoError(t, err)
 	require.Equal(t, host.ForkRequest{}, asked, "the module of the original, and a key that is made of its key")
 }
@@ -111,15 +115,15 @@ func TestFork(t *testing.T) {
 func TestMovesAndForksRefuse(t *testing.T) {
 	t.Parallel()
 	b := setup(t) // the engine panics if anything reaches it
-	move := func(req *crusterv1.MoveRequest) error {
-		_, err := b.workflows.Move(t.Context(), req)
+	move := func(req *crusterv1.MoveExecutionRequest) error {
+		_, err := b.workflows.MoveExecution(t.Context(), req)
 		return err
 	}
-	fork := func(req *crusterv1.ForkRequest) error {
-		_, err := b.workflows.Fork(t.Context(), req)
+	fork := func(req *crusterv1.ForkExecutionRequest) error {
+		_, err := b.workflows.ForkExecution(t.Context(), req)
 		return err
 	}
-	moveAll := func(req *crusterv1.MoveAllRequest) error {
+	moveAll := func(req *crusterv1.MoveExecutionsRequest) error {
 		_, err := b.moveAll(t, req)
 		return err
 	}
@@ -127,29 +131,39 @@ func TestMovesAndForksRefuse(t *testing.T) {
 		err  error
 		code abi.Code
 	}{
-		"MoveWithoutExecution": {move(&crusterv1.MoveRequest{}), abi.CodeBadRequest},
-		"MoveToWhat":           {move(&crusterv1.MoveRequest{Execution: "a/B/c", To: "newest"}), abi.CodeBadRequest},
+		"MoveWithoutExecution": {move(&crusterv1.MoveExecutionRequest{}), abi.CodeBadRequest},
+		"MoveToWhat": {
+			move(&crusterv1.MoveExecutionRequest{Execution: "a/B/c", To: "newest"}), abi.CodeBadRequest,
+		},
 		"MoveInNoNamespace": {
-			move(&crusterv1.MoveRequest{Namespace: "No Such", Execution: "a/B/c"}), abi.CodeBadRequest,
+			move(&crusterv1.MoveExecutionRequest{Namespace: "No Such", Execution: "a/B/c"}), abi.CodeBadRequest,
 		},
-		"ForkOfNothing":        {fork(&crusterv1.ForkRequest{Execution: "a/B"}), abi.CodeBadRequest},
-		"ForkToWhat":           {fork(&crusterv1.ForkRequest{Execution: "a/B/c", To: "../x"}), abi.CodeBadRequest},
-		"ForkWithControlInKey": {fork(&crusterv1.ForkRequest{Execution: "a/B/c", Key: "a\nb"}), abi.CodeBadKey},
+		"ForkOfNothing": {fork(&crusterv1.ForkExecutionRequest{Execution: "a/B"}), abi.CodeBadRequest},
+		"ForkToWhat": {
+			fork(&crusterv1.ForkExecutionRequest{Execution: "a/B/c", To: "../x"}), abi.CodeBadRequest,
+		},
+		"ForkWithControlInKey": {
+			fork(&crusterv1.ForkExecutionRequest{Execution: "a/B/c", Key: "a\nb"}), abi.CodeBadKey,
+		},
 		"ForkWithEndlessKey": {
-			fork(&crusterv1.ForkRequest{Execution: "a/B/c", Key: strings.Repeat("k", 10_000)}), abi.CodeBadKey,
+			fork(&crusterv1.ForkExecutionRequest{Execution: "a/B/c", Key: strings.Repeat("k", 10_000)}), abi.CodeBadKey,
 		},
-		"MoveAllOfEverything": {moveAll(&crusterv1.MoveAllRequest{}), abi.CodeBadRequest},
+		"MoveAllOfEverything": {moveAll(&crusterv1.MoveExecutionsRequest{}), abi.CodeBadRequest},
 		"MoveAllThatCompleted": {
-			moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", State: crusterv1.State_STATE_COMPLETED}),
+			moveAll(&crusterv1.MoveExecutionsRequest{Workflow: "shop/", State: crusterv1.State_STATE_COMPLETED}),
 			abi.CodeBadRequest,
 		},
-		"MoveAllOfNoState": {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", State: 99}), abi.CodeBadRequest},
-		"MoveAllToWhat":    {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", To: "!"}), abi.CodeBadRequest},
-		"MoveAllInNoNamespace": {
-			moveAll(&crusterv1.MoveAllRequest{Namespace: "No Such", Workflow: "shop/"}), abi.CodeBadRequest,
+		"MoveAllOfNoState": {
+			moveAll(&crusterv1.MoveExecutionsRequest{Workflow: "shop/", State: 99}), abi.CodeBadRequest,
 		},
-		"MoveAllOfAnExecution":  {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/Buy/k"}), abi.CodeBadRequest},
-		"MoveAllOfNoDeployment": {moveAll(&crusterv1.MoveAllRequest{Workflow: "/Buy"}), abi.CodeBadRequest},
+		"MoveAllToWhat": {moveAll(&crusterv1.MoveExecutionsRequest{Workflow: "shop/", To: "!"}), abi.CodeBadRequest},
+		"MoveAllInNoNamespace": {
+			moveAll(&crusterv1.MoveExecutionsRequest{Namespace: "No Such", Workflow: "shop/"}), abi.CodeBadRequest,
+		},
+		"MoveAllOfAnExecution": {
+			moveAll(&crusterv1.MoveExecutionsRequest{Workflow: "shop/Buy/k"}), abi.CodeBadRequest,
+		},
+		"MoveAllOfNoDeployment": {moveAll(&crusterv1.MoveExecutionsRequest{Workflow: "/Buy"}), abi.CodeBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,11 +175,13 @@ func TestMovesAndForksRefuse(t *testing.T) {
 }
 
 // moveAll collects the answers of the stream, and how it ended.
-func (b *testBundle) moveAll(t *testing.T, req *crusterv1.MoveAllRequest) ([]*crusterv1.MoveAllResponse, error) {
+func (b *testBundle) moveAll(
+	t *testing.T, req *crusterv1.MoveExecutionsRequest,
+) ([]*crusterv1.MoveExecutionsResponse, error) {
 	t.Helper()
-	stream, err := b.workflows.MoveAll(t.Context(), req)
+	stream, err := b.workflows.MoveExecutions(t.Context(), req)
 	require.NoError(t, err)
-	var all []*crusterv1.MoveAllResponse
+	var all []*crusterv1.MoveExecutionsResponse
 	for {
 		resp, err := stream.Recv()
 		if errors.Is(err, io.EOF) {

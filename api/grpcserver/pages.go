@@ -20,9 +20,9 @@ const (
 	maxMessage = 4<<20 - 1<<10
 )
 
-func (w *workflowService) History(
-	ctx context.Context, req *crusterv1.HistoryRequest,
-) (*crusterv1.HistoryResponse, error) {
+func (w *workflowService) ListHistory(
+	ctx context.Context, req *crusterv1.ListHistoryRequest,
+) (*crusterv1.ListHistoryResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (w *workflowService) History(
 	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.HistoryResponse{}
+	resp := &crusterv1.ListHistoryResponse{}
 	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for after, more := req.GetAfter(), true; more; {
 		var entries []journal.Entry
@@ -84,7 +84,9 @@ func sizeInList(m proto.Message) int {
 	return header + proto.Size(m)
 }
 
-func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) (*crusterv1.ListResponse, error) {
+func (w *workflowService) ListExecutions(
+	ctx context.Context, req *crusterv1.ListExecutionsRequest,
+) (*crusterv1.ListExecutionsResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -119,7 +121,7 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.ListResponse{NextPageToken: page.Next}
+	resp := &crusterv1.ListExecutionsResponse{NextPageToken: page.Next}
 	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for i := range page.Executions {
 		p, err := listed(&page.Executions[i], outlines[page.Executions[i].ID])

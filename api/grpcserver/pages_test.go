@@ -35,12 +35,12 @@ func TestHistoryPages(t *testing.T) {
 		return page, after+uint64(len(page)) < 3, nil
 	}
 
-	first, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", PageSize: 2})
+	first, err := b.workflows.ListHistory(t.Context(), &crusterv1.ListHistoryRequest{Execution: "a/B/c", PageSize: 2})
 	require.NoError(t, err)
 	require.Len(t, first.GetEntries(), 2)
 	require.EqualValues(t, 2, first.GetNext())
-	require.Nil(t, first.GetEntries()[0].GetNextAt())
-	rest, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{
+	require.Nil(t, first.GetEntries()[0].GetNextTime())
+	rest, err := b.workflows.ListHistory(t.Context(), &crusterv1.ListHistoryRequest{
 		Execution: "a/B/c", PageSize: 2, After: first.GetNext(),
 	})
 	require.NoError(t, err)
@@ -64,11 +64,13 @@ func TestDamagedHistory(t *testing.T) {
 			NextAt: journal.Never,
 		}}, true, nil
 	}
-	first, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c"})
+	first, err := b.workflows.ListHistory(t.Context(), &crusterv1.ListHistoryRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
 	require.Len(t, first.GetEntries(), 1)
 	require.EqualValues(t, 1, first.GetNext())
-	_, err = b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", After: first.GetNext()})
+	_, err = b.workflows.ListHistory(
+		t.Context(), &crusterv1.ListHistoryRequest{Execution: "a/B/c", After: first.GetNext()},
+	)
 	require.Equal(t, codes.FailedPrecondition, status.Code(err))
 	require.ErrorContains(t, err, "entry 2,")
 }
@@ -126,7 +128,7 @@ func TestLargeHistory(t *testing.T) {
 			var pages []int
 			after := uint64(0)
 			for {
-				page, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{
+				page, err := b.workflows.ListHistory(t.Context(), &crusterv1.ListHistoryRequest{
 					Execution: "a/B/c", PageSize: 1000, After: after, Encoding: test.as,
 				})
 				require.NoError(t, err)
@@ -172,7 +174,7 @@ func TestAnEmptyListOfAnUnknownWorkflow(t *testing.T) {
 		{"shop/By", "c1", ""},
 		{"shop", "", abi.CodeBadRequest},
 	} {
-		_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{
+		_, err := b.workflows.ListExecutions(t.Context(), &crusterv1.ListExecutionsRequest{
 			Namespace: "acme", Workflow: test.workflow, PageToken: test.after,
 		})
 		require.Equal(t, test.code, abi.CodeOf(rpcerror.From(err)), "%+v: %v", test, err)
@@ -191,7 +193,7 @@ func TestListPassesTheFilterOn(t *testing.T) {
 		}, nil
 	}
 
-	resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{
+	resp, err := b.workflows.ListExecutions(t.Context(), &crusterv1.ListExecutionsRequest{
 		Namespace: "acme", Workflow: "shop/", State: crusterv1.State_STATE_PAUSED, PageToken: "c1", PageSize: 7,
 	})
 	require.NoError(t, err)
@@ -230,10 +232,12 @@ func TestLargeLists(t *testing.T) {
 	}
 	left, pages := all, 0
 	for token := ""; ; pages++ {
-		page, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{PageSize: 1000, PageToken: token})
+		page, err := b.workflows.ListExecutions(
+			t.Context(), &crusterv1.ListExecutionsRequest{PageSize: 1000, PageToken: token},
+		)
 		require.NoError(t, err)
 		for _, e := range page.GetExecutions() {
-			require.EqualValues(t, left, e.GetCreatedAt().GetNanos())
+			require.EqualValues(t, left, e.GetCreateTime().GetNanos())
 			left--
 		}
 		if token = page.GetNextPageToken(); token == "" {

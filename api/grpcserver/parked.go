@@ -13,9 +13,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (s *entityService) ListParked(
-	ctx context.Context, req *crusterv1.ListParkedRequest,
-) (*crusterv1.ListParkedResponse, error) {
+func (s *entityService) ListParkedMessages(
+	ctx context.Context, req *crusterv1.ListParkedMessagesRequest,
+) (*crusterv1.ListParkedMessagesResponse, error) {
 	f, ref, err := parkedFilter(req)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (s *entityService) ListParked(
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.ListParkedResponse{}
+	resp := &crusterv1.ListParkedMessagesResponse{}
 	for i := range found {
 		if p := &found[i].Parked; p.Type == "" { // it is so damaged that it does not say
 			p.Namespace, p.Type, p.Key = ref.Namespace, ref.Type, ref.Key
@@ -38,7 +38,7 @@ func (s *entityService) ListParked(
 }
 
 // parkedFilter returns the filter of a request, and the entity that it names, if any.
-func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref target.Ref, err error) {
+func parkedFilter(req *crusterv1.ListParkedMessagesRequest) (f journal.ParkedFilter, ref target.Ref, err error) {
 	namespace, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return f, ref, err
@@ -82,24 +82,24 @@ func parkedOfToken(namespace, token string) (*journal.Parked, error) {
 	return nil, abi.Errorf(abi.CodeBadRequest, "the page token %.40q is not one of this host", token)
 }
 
-func (s *entityService) RetryParked(
-	ctx context.Context, req *crusterv1.RetryParkedRequest,
-) (*crusterv1.RetryParkedResponse, error) {
+func (s *entityService) RetryParkedMessages(
+	ctx context.Context, req *crusterv1.RetryParkedMessagesRequest,
+) (*crusterv1.RetryParkedMessagesResponse, error) {
 	n, err := unpark(ctx, req, s.engine.Entities.RetryParked)
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.RetryParkedResponse{Messages: n}, nil
+	return &crusterv1.RetryParkedMessagesResponse{Messages: n}, nil
 }
 
-func (s *entityService) DropParked(
-	ctx context.Context, req *crusterv1.DropParkedRequest,
-) (*crusterv1.DropParkedResponse, error) {
+func (s *entityService) DropParkedMessages(
+	ctx context.Context, req *crusterv1.DropParkedMessagesRequest,
+) (*crusterv1.DropParkedMessagesResponse, error) {
 	n, err := unpark(ctx, req, s.engine.Entities.DropParked)
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.DropParkedResponse{Messages: n}, nil
+	return &crusterv1.DropParkedMessagesResponse{Messages: n}, nil
 }
 
 // unparkRequest names parked messages.

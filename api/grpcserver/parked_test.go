@@ -53,16 +53,18 @@ func TestParkedMessages(t *testing.T) {
 		},
 		Sender: "bank/Transfer/1",
 	}}
-	resp, err := entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{PageSize: 1, Type: "bank/"})
+	resp, err := entities.ListParkedMessages(
+		t.Context(), &crusterv1.ListParkedMessagesRequest{PageSize: 1, Type: "bank/"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, journal.ParkedFilter{Namespace: "default", Type: "bank/", Limit: 1}, fake.parkedOf)
 	m := resp.GetMessages()[0]
 	require.Equal(t, "bank/Account/ada call deposit CR-6007 bank/Transfer/1",
 		m.GetEntity()+" "+m.GetKind()+" "+m.GetName()+" "+m.GetReason().GetCode()+" "+m.GetSender())
 	require.EqualValues(t, 7, m.GetPosition())
-	require.Equal(t, []int32{3, 4, 5}, []int32{m.GetAttempts(), m.GetSentAt().GetNanos(), m.GetParkedAt().GetNanos()})
+	require.Equal(t, []int32{3, 4, 5}, []int32{m.GetAttempts(), m.GetSendTime().GetNanos(), m.GetParkTime().GetNanos()})
 	require.EqualValues(t, 9, m.GetBytes())
-	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{
+	resp, err = entities.ListParkedMessages(t.Context(), &crusterv1.ListParkedMessagesRequest{
 		Entity: "bank/Account/a/b", PageToken: resp.GetNextPageToken(),
 	})
 	require.NoError(t, err)
@@ -72,20 +74,22 @@ func TestParkedMessages(t *testing.T) {
 	}, fake.parkedOf)
 	require.Empty(t, resp.GetNextPageToken())
 	fake.parked[0].Namespace, fake.parked[0].Type, fake.parked[0].Key = "", "", ""
-	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b"})
+	resp, err = entities.ListParkedMessages(
+		t.Context(), &crusterv1.ListParkedMessagesRequest{Entity: "bank/Account/a/b"},
+	)
 	require.NoError(t, err)
 	require.Equal(
 		t, "bank/Account/a/b", resp.GetMessages()[0].GetEntity(), "a damaged message does not say whose it is",
 	)
-	for name, req := range map[string]*crusterv1.ListParkedRequest{
+	for name, req := range map[string]*crusterv1.ListParkedMessagesRequest{
 		"token": {PageToken: "07"},
 		"page":  {PageSize: 1001},
 		"both":  {Type: "bank/Account", Entity: "bank/Account/ada"},
 	} {
-		_, err = entities.ListParked(t.Context(), req)
+		_, err = entities.ListParkedMessages(t.Context(), req)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)), name)
 	}
-	state, err := entities.State(t.Context(), &crusterv1.StateRequest{Entity: "bank/Account/ada"})
+	state, err := entities.GetEntity(t.Context(), &crusterv1.GetEntityRequest{Entity: "bank/Account/ada"})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, state.GetParked())
 }
@@ -94,12 +98,12 @@ func TestUnpark(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entities := crusterv1.NewEntityServiceClient(b.conn)
-	retried, err := entities.RetryParked(t.Context(), &crusterv1.RetryParkedRequest{
+	retried, err := entities.RetryParkedMessages(t.Context(), &crusterv1.RetryParkedMessagesRequest{
 		Entity: "bank/Account/ada", Positions: []uint64{1, 2},
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, retried.GetMessages())
-	dropped, err := entities.DropParked(t.Context(), &crusterv1.DropParkedRequest{
+	dropped, err := entities.DropParkedMessages(t.Context(), &crusterv1.DropParkedMessagesRequest{
 		Namespace: "shop", Entity: "bank/Account/ada", All: true,
 	})
 	require.NoError(t, err)
@@ -108,9 +112,9 @@ func TestUnpark(t *testing.T) {
 		t, []string{"retry default bank/Account/ada [1 2]", "drop shop bank/Account/ada []"},
 		b.engine.entities.unparked,
 	)
-	_, err = entities.DropParked(t.Context(), &crusterv1.DropParkedRequest{Entity: "bank/Account/ada"})
+	_, err = entities.DropParkedMessages(t.Context(), &crusterv1.DropParkedMessagesRequest{Entity: "bank/Account/ada"})
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)), "all have to be asked for")
-	_, err = entities.RetryParked(t.Context(), &crusterv1.RetryParkedRequest{
+	_, err = entities.RetryParkedMessages(t.Context(), &crusterv1.RetryParkedMessagesRequest{
 		Entity: "bank/Account/ada", Positions: []uint64{1}, All: true,
 	})
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)))

@@ -9,9 +9,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (w *workflowService) GetState(
-	ctx context.Context, req *crusterv1.GetStateRequest,
-) (*crusterv1.GetStateResponse, error) {
+func (w *workflowService) GetExecutionState(
+	ctx context.Context, req *crusterv1.GetExecutionStateRequest,
+) (*crusterv1.GetExecutionStateResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
@@ -33,10 +33,10 @@ func (w *workflowService) GetState(
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.GetStateResponse{
+	resp := &crusterv1.GetExecutionStateResponse{
 		Attributes: convert.Attributes(published),
 		Progress:   convert.Progress(published),
-		At:         convert.PublishedAt(published),
+		UpdateTime: convert.PublishedAt(published),
 	}
 	resp.State, err = convert.PublishedState(published, req.GetName(), as)
 	return resp, err
@@ -53,7 +53,7 @@ func listed(row *journal.Execution, published *journal.Published) (*crusterv1.Ex
 
 // conditions reads the conditions of a list. If it is about one workflow, that tells the types of attributes.
 func (w *workflowService) conditions(
-	ctx context.Context, namespace string, req *crusterv1.ListRequest,
+	ctx context.Context, namespace string, req *crusterv1.ListExecutionsRequest,
 ) ([]journal.Condition, error) {
 	return convert.Conditions(req.GetWhere(), func(attribute string) (string, error) {
 		if _, name, _ := strings.Cut(req.GetWorkflow(), "/"); name == "" {

@@ -54,7 +54,7 @@ func publishing(t *testing.T) *testBundle {
 func TestPublishedStateIsRead(t *testing.T) {
 	t.Parallel()
 	b := publishing(t)
-	resp, err := b.workflows.GetState(t.Context(), &crusterv1.GetStateRequest{
+	resp, err := b.workflows.GetExecutionState(t.Context(), &crusterv1.GetExecutionStateRequest{
 		Execution: "shop/Buy/k", Encoding: crusterv1.Encoding_ENCODING_JSON,
 	})
 	require.NoError(t, err)
@@ -66,14 +66,18 @@ func TestPublishedStateIsRead(t *testing.T) {
 	require.Equal(t, time.UnixMicro(1e15).UTC(), resp.GetAttributes()[2].GetTime().AsTime())
 	require.True(t, resp.GetAttributes()[3].GetBoolean())
 	require.Equal(t, "packing", resp.GetProgress().GetNote())
-	require.EqualValues(t, 77, resp.GetAt().AsTime().UnixNano())
+	require.EqualValues(t, 77, resp.GetUpdateTime().AsTime().UnixNano())
 
 	for name, count := range map[string]int{"stage": 1, "later": 0} {
-		resp, err := b.workflows.GetState(t.Context(), &crusterv1.GetStateRequest{Execution: "shop/Buy/k", Name: name})
+		resp, err := b.workflows.GetExecutionState(
+			t.Context(), &crusterv1.GetExecutionStateRequest{Execution: "shop/Buy/k", Name: name},
+		)
 		require.NoError(t, err)
 		require.Len(t, resp.GetState(), count)
 	}
-	_, err = b.workflows.GetState(t.Context(), &crusterv1.GetStateRequest{Execution: "shop/Buy/k", Name: "other"})
+	_, err = b.workflows.GetExecutionState(
+		t.Context(), &crusterv1.GetExecutionStateRequest{Execution: "shop/Buy/k", Name: "other"},
+	)
 	require.Equal(t, abi.CodeUnknownState, abi.CodeOf(rpcerror.From(err)))
 }
 
@@ -88,7 +92,9 @@ func TestListsAreSelectedByAttributes(t *testing.T) {
 		}, nil
 	}
 	list := func(workflow string, where ...*crusterv1.Condition) ([]journal.Condition, error) {
-		resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{Workflow: workflow, Where: where})
+		resp, err := b.workflows.ListExecutions(
+			t.Context(), &crusterv1.ListExecutionsRequest{Workflow: workflow, Where: where},
+		)
 		if err == nil {
 			require.Equal(t, "packing", resp.GetExecutions()[0].GetProgress().GetNote())
 			require.Len(t, resp.GetExecutions()[0].GetAttributes(), 4)
@@ -152,7 +158,7 @@ func TestAListReadsWhatIsPublishedOnce(t *testing.T) {
 		}
 		return page, nil
 	}
-	resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{})
+	resp, err := b.workflows.ListExecutions(t.Context(), &crusterv1.ListExecutionsRequest{})
 	require.NoError(t, err)
 	require.Len(t, resp.GetExecutions(), 50)
 	require.Len(t, resp.GetExecutions()[49].GetAttributes(), 4)

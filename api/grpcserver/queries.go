@@ -8,7 +8,9 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+func (w *workflowService) QueryExecution(
+	ctx context.Context, req *crusterv1.QueryExecutionRequest,
+) (*crusterv1.QueryExecutionResponse, error) {
 	value, _, err := w.ask(ctx, req, asking{
 		kind: "query",
 		input: func(info *abi.WorkflowInfo) (*abi.Schema, error) {
@@ -28,5 +30,5 @@ func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.QueryResponse{Value: value}, nil
+	return &crusterv1.QueryExecutionResponse{Value: value}, nil
 }

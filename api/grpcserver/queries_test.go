@@ -38,7 +38,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 		}
 	}
 	ask := func(name string, input *crusterv1.Payload) (string, error) {
-		resp, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{
+		resp, err := b.workflows.QueryExecution(t.Context(), &crusterv1.QueryExecutionRequest{
 			Execution: "shop/Buy/k", Name: name, Input: input, Encoding: crusterv1.Encoding_ENCODING_JSON,
 		})
 		return resp.GetValue().GetJson(), err

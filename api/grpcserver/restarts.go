@@ -10,9 +10,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (w *workflowService) Restart(
-	ctx context.Context, req *crusterv1.RestartRequest,
-) (*crusterv1.RestartResponse, error) {
+func (w *workflowService) RestartExecution(
+	ctx context.Context, req *crusterv1.RestartExecutionRequest,
+) (*crusterv1.RestartExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -37,11 +37,11 @@ func (w *workflowService) Restart(
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.RestartResponse{Execution: p, Existed: existed}, nil
+	return &crusterv1.RestartExecutionResponse{Execution: p, Existed: existed}, nil
 }
 
 // explainRestart is explainMisfit of a new run, which has the input of the one before if it is given none.
-func explainRestart(req *crusterv1.RestartRequest, err error) error {
+func explainRestart(req *crusterv1.RestartExecutionRequest, err error) error {
 	workflow, _, _ := journal.ParseName(req.GetExecution())
 	if req.GetInput() == nil {
 		return explainInputOf(workflow, "the input that the last run of %.150s had: %s", err)
@@ -70,7 +70,9 @@ func (w *workflowService) inputOf(ctx context.Context, namespace, execution, to 
 	return info.Input, nil
 }
 
-func (w *workflowService) Delete(ctx context.Context, req *crusterv1.DeleteRequest) (*crusterv1.DeleteResponse, error) {
+func (w *workflowService) DeleteExecution(
+	ctx context.Context, req *crusterv1.DeleteExecutionRequest,
+) (*crusterv1.DeleteExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -78,5 +80,5 @@ func (w *workflowService) Delete(ctx context.Context, req *crusterv1.DeleteReque
 	if err := w.engine.Maintenance.Delete(ctx, ns, req.GetExecution(), req.GetRunId()); err != nil {
 		return nil, err
 	}
-	return &crusterv1.DeleteResponse{}, nil
+	return &crusterv1.DeleteExecutionResponse{}, nil
 }

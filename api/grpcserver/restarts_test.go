@@ -24,14 +24,14 @@ func TestStartSaysWhatToDoWithAFinishedRun(t *testing.T) {
 		crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED: abi.RestartFailed,
 		crusterv1.IfFinished_IF_FINISHED_REFUSE:         abi.RefuseFinished,
 	} {
-		_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+		_, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
 			Start: &crusterv1.StartOptions{Workflow: "shop/Buy", IfFinished: p, RequestId: "r"},
 		})
 		require.NoError(t, err)
 		require.Equal(t, want, got.IfFinished)
 		require.Equal(t, "r", got.RequestID)
 	}
-	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+	_, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
 		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", IfFinished: 99},
 	})
 	requireCode(t, abi.CodeBadRequest, err)
@@ -46,7 +46,7 @@ func TestRestart(t *testing.T) {
 		got = req
 		return completed(1), true, nil
 	}
-	resp, err := b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{
+	resp, err := b.workflows.RestartExecution(t.Context(), &crusterv1.RestartExecutionRequest{
 		Execution: "shop/Buy/k", Input: jsonPayload(`{"price":5}`), RequestId: "r",
 	})
 	require.NoError(t, err)
@@ -55,13 +55,13 @@ func TestRestart(t *testing.T) {
 		t, host.RestartRequest{Input: abi.MustMarshal(map[string]any{"price": 5.0}), To: host.Latest, RequestID: "r"},
 		got,
 	)
-	_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k"})
+	_, err = b.workflows.RestartExecution(t.Context(), &crusterv1.RestartExecutionRequest{Execution: "shop/Buy/k"})
 	require.NoError(t, err)
 	require.Nil(t, got.Input, "that of the run before")
-	for _, bad := range []*crusterv1.RestartRequest{
+	for _, bad := range []*crusterv1.RestartExecutionRequest{
 		{}, {Execution: "shop/Buy/k", To: "no digest"}, {Execution: "shop/Buy/k", Input: jsonPayload("{")},
 	} {
-		_, err := b.workflows.Restart(t.Context(), bad)
+		_, err := b.workflows.RestartExecution(t.Context(), bad)
 		require.Error(t, err)
 	}
 }
@@ -74,11 +74,11 @@ func TestRestartSaysWhatIsWrongWithAnInput(t *testing.T) {
 	b.engine.restart = func(context.Context, string, string, host.RestartRequest) (*journal.Execution, bool, error) {
 		return nil, false, abi.Errorf(abi.CodeBadInput, "the field %q is missing", "price")
 	}
-	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+	_, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
 		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)},
 	})
 	_, _, want, _ := detailsOf(t, err)
-	_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{
+	_, err = b.workflows.RestartExecution(t.Context(), &crusterv1.RestartExecutionRequest{
 		Execution: "shop/Buy/k", Input: jsonPayload(`{"prize":1}`),
 	})
 	_, _, got, _ := detailsOf(t, err)
@@ -86,7 +86,7 @@ func TestRestartSaysWhatIsWrongWithAnInput(t *testing.T) {
 	require.Equal(t, want.GetHint(), got.GetHint())
 	require.Equal(t, "'cruster-host module describe shop' shows the type of the request.", got.GetHint())
 
-	_, err = b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+	_, err = b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
 		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload("o5")},
 	})
 	_, _, got, _ = detailsOf(t, err)
@@ -98,7 +98,9 @@ func TestRestartSaysWhatIsWrongWithAnInput(t *testing.T) {
 		// in the module that --to names
 		jsonPayload(`{"price":1}`): `the input of shop/Buy: the field "price" is missing`,
 	} {
-		_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k", Input: input})
+		_, err = b.workflows.RestartExecution(
+			t.Context(), &crusterv1.RestartExecutionRequest{Execution: "shop/Buy/k", Input: input},
+		)
 		_, _, got, _ = detailsOf(t, err)
 		require.Equal(t, message, got.GetMessage())
 		require.Equal(t, want.GetHint(), got.GetHint())
@@ -113,10 +115,12 @@ func TestDelete(t *testing.T) {
 		got = execution + " " + run
 		return nil
 	}
-	_, err := b.workflows.Delete(t.Context(), &crusterv1.DeleteRequest{Execution: "shop/Buy/k", RunId: "r"})
+	_, err := b.workflows.DeleteExecution(
+		t.Context(), &crusterv1.DeleteExecutionRequest{Execution: "shop/Buy/k", RunId: "r"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "shop/Buy/k r", got)
-	_, err = b.workflows.Delete(t.Context(), &crusterv1.DeleteRequest{})
+	_, err = b.workflows.DeleteExecution(t.Context(), &crusterv1.DeleteExecutionRequest{})
 	require.Error(t, err)
 }
 
@@ -136,13 +140,17 @@ func TestRunsAreNamedByTheirIDs(t *testing.T) {
 	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "shop/Buy/k", RunId: "polled"})
 	require.NoError(t, err)
 	require.Equal(t, "polled", b.engine.run.Load())
-	_, err = b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{Execution: "shop/Buy/k", RunId: "waited"})
+	_, err = b.workflows.WaitExecution(
+		t.Context(), &crusterv1.WaitExecutionRequest{Execution: "shop/Buy/k", RunId: "waited"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "waited", b.engine.run.Load())
-	_, err = b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "shop/Buy/k", RunId: "read"})
+	_, err = b.workflows.ListHistory(t.Context(), &crusterv1.ListHistoryRequest{Execution: "shop/Buy/k", RunId: "read"})
 	require.NoError(t, err)
 	require.Equal(t, "read", b.engine.run.Load())
-	d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k", RunId: "described"})
+	d, err := b.workflows.GetExecution(
+		t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k", RunId: "described"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "described", b.engine.run.Load())
 	require.Len(t, d.GetEarlier(), 1)

@@ -129,8 +129,8 @@ func concernsAll(ctx context.Context, err error) bool {
 
 // moveOpen moves the open executions of a deployment to the module that was just deployed, and
 // counts their outcomes in the answer.
-func (m *moduleService) moveOpen(
-	ctx context.Context, namespace string, info *host.DeploymentInfo, resp *crusterv1.PushResponse,
+func (m *deploymentService) moveOpen(
+	ctx context.Context, namespace string, info *host.DeploymentInfo, resp *crusterv1.PushResult,
 ) error {
 	ctx, cancel := m.lifetime.bound(ctx)
 	defer cancel()

@@ -67,7 +67,7 @@ func TestMoveAllGoesOn(t *testing.T) {
 		return &e, nil
 	}
 
-	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/"})
+	all, err := b.moveAll(t, &crusterv1.MoveExecutionsRequest{Workflow: "shop/"})
 	require.NoError(t, err)
 	slices.Sort(asked)
 	require.Equal(
@@ -90,7 +90,7 @@ func TestMoveAllGoesOn(t *testing.T) {
 	require.Equal(t, "activity charge", all[1].GetResult().GetDiff().GetRows()[0].GetCode())
 
 	asked = nil
-	all, err = b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/Buy", State: crusterv1.State_STATE_PAUSED})
+	all, err = b.moveAll(t, &crusterv1.MoveExecutionsRequest{Workflow: "shop/Buy", State: crusterv1.State_STATE_PAUSED})
 	require.NoError(t, err)
 	require.Len(t, all, 2, "only those that are paused")
 }
@@ -115,7 +115,7 @@ func TestMoveAllMovesEachOnce(t *testing.T) {
 		return &e, nil
 	}
 
-	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/"})
+	all, err := b.moveAll(t, &crusterv1.MoveExecutionsRequest{Workflow: "shop/"})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 }
@@ -139,7 +139,7 @@ func TestMoveAllStopsWithTheStore(t *testing.T) {
 		return &e, nil
 	}
 
-	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/"})
+	all, err := b.moveAll(t, &crusterv1.MoveExecutionsRequest{Workflow: "shop/"})
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.Unavailable, st.Code())
 	require.Equal(t, string(abi.CodeStore), wire.GetCode())
@@ -153,7 +153,7 @@ func TestMoveAllOfNothing(t *testing.T) {
 	b.engine.require = func(_ context.Context, namespace, workflow string) error {
 		return abi.Errorf(abi.CodeUnknownWorkflow, "%s has no %s", namespace, workflow)
 	}
-	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/By"})
+	all, err := b.moveAll(t, &crusterv1.MoveExecutionsRequest{Workflow: "shop/By"})
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.NotFound, st.Code())
 	require.Equal(t, "default has no shop/By", wire.GetMessage())
@@ -166,7 +166,7 @@ func TestMoveAllOfNothing(t *testing.T) {
 	b.engine.move = func(context.Context, string, string, string) (*journal.Execution, error) {
 		return nil, abi.Errorf(abi.CodeModuleNotFound, "there is no module %q", "fedc")
 	}
-	all, err = b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/", To: "fedc"})
+	all, err = b.moveAll(t, &crusterv1.MoveExecutionsRequest{Workflow: "shop/", To: "fedc"})
 	_, _, wire, _ = detailsOf(t, err)
 	require.Equal(t, string(abi.CodeModuleNotFound), wire.GetCode())
 	require.Empty(t, all)
@@ -200,19 +200,19 @@ func TestPushMovesWhatIsOpen(t *testing.T) {
 		return &e, nil
 	}
 
-	resp, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+	resp, err := b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 		Metadata: &crusterv1.PushMetadata{Name: "shop", MoveOpen: true}, Binary: []byte("wasm"),
 	})
 	require.NoError(t, err)
-	require.EqualValues(t, 2, resp.GetMoved())
-	require.EqualValues(t, 1, resp.GetUnmoved())
-	require.Equal(t, "shop/Buy/unfit", resp.GetFirstUnmoved().GetExecution().GetName())
-	require.NotEmpty(t, resp.GetFirstUnmoved().GetDiff().GetRows())
+	require.EqualValues(t, 2, resp.GetResult().GetMoved())
+	require.EqualValues(t, 1, resp.GetResult().GetUnmoved())
+	require.Equal(t, "shop/Buy/unfit", resp.GetResult().GetFirstUnmoved().GetExecution().GetName())
+	require.NotEmpty(t, resp.GetResult().GetFirstUnmoved().GetDiff().GetRows())
 
 	b.engine.move = func(context.Context, string, string, string) (*journal.Execution, error) {
 		return nil, abi.Errorf(abi.CodeStore, "it is away")
 	}
-	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{
+	_, err = b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 		Metadata: &crusterv1.PushMetadata{Name: "shop", MoveOpen: true}, Binary: []byte("wasm"),
 	})
 	_, _, wire, _ := detailsOf(t, err)

@@ -53,7 +53,7 @@ func (s *scheduleService) shown(
 	return convert.Schedule(d, as)
 }
 
-func (s *scheduleService) Create(
+func (s *scheduleService) CreateSchedule(
 	ctx context.Context, req *crusterv1.CreateScheduleRequest,
 ) (*crusterv1.CreateScheduleResponse, error) {
 	sched, err := s.read(ctx, req)
@@ -70,7 +70,7 @@ func (s *scheduleService) Create(
 	return &crusterv1.CreateScheduleResponse{Schedule: p}, err
 }
 
-func (s *scheduleService) Update(
+func (s *scheduleService) UpdateSchedule(
 	ctx context.Context, req *crusterv1.UpdateScheduleRequest,
 ) (*crusterv1.UpdateScheduleResponse, error) {
 	sched, err := s.read(ctx, req)
@@ -86,9 +86,9 @@ func (s *scheduleService) Update(
 	return &crusterv1.UpdateScheduleResponse{Schedule: p}, err
 }
 
-func (s *scheduleService) Describe(
-	ctx context.Context, req *crusterv1.DescribeScheduleRequest,
-) (*crusterv1.DescribeScheduleResponse, error) {
+func (s *scheduleService) GetSchedule(
+	ctx context.Context, req *crusterv1.GetScheduleRequest,
+) (*crusterv1.GetScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -105,10 +105,10 @@ func (s *scheduleService) Describe(
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.DescribeScheduleResponse{Schedule: p}, nil
+	return &crusterv1.GetScheduleResponse{Schedule: p}, nil
 }
 
-func (s *scheduleService) List(
+func (s *scheduleService) ListSchedules(
 	ctx context.Context, req *crusterv1.ListSchedulesRequest,
 ) (*crusterv1.ListSchedulesResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
@@ -145,7 +145,7 @@ func (s *scheduleService) List(
 	return resp, nil
 }
 
-func (s *scheduleService) Pause(
+func (s *scheduleService) PauseSchedule(
 	ctx context.Context, req *crusterv1.PauseScheduleRequest,
 ) (*crusterv1.PauseScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
@@ -156,7 +156,7 @@ func (s *scheduleService) Pause(
 	return &crusterv1.PauseScheduleResponse{}, err
 }
 
-func (s *scheduleService) Resume(
+func (s *scheduleService) ResumeSchedule(
 	ctx context.Context, req *crusterv1.ResumeScheduleRequest,
 ) (*crusterv1.ResumeScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
@@ -167,7 +167,7 @@ func (s *scheduleService) Resume(
 	return &crusterv1.ResumeScheduleResponse{}, err
 }
 
-func (s *scheduleService) Trigger(
+func (s *scheduleService) TriggerSchedule(
 	ctx context.Context, req *crusterv1.TriggerScheduleRequest,
 ) (*crusterv1.TriggerScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
@@ -185,18 +185,18 @@ func (s *scheduleService) Trigger(
 	return &crusterv1.TriggerScheduleResponse{Run: convert.ScheduleRun(&run)}, nil
 }
 
-func (s *scheduleService) Backfill(
+func (s *scheduleService) BackfillSchedule(
 	ctx context.Context, req *crusterv1.BackfillScheduleRequest,
 ) (*crusterv1.BackfillScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	from, err := convert.Instant(req.GetFrom())
+	from, err := convert.Instant(req.GetStartTime())
 	if err != nil {
 		return nil, err
 	}
-	to, err := convert.Instant(req.GetTo())
+	to, err := convert.Instant(req.GetEndTime())
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (s *scheduleService) Backfill(
 	return &crusterv1.BackfillScheduleResponse{Ticks: int32(ticks)}, err
 }
 
-func (s *scheduleService) Delete(
+func (s *scheduleService) DeleteSchedule(
 	ctx context.Context, req *crusterv1.DeleteScheduleRequest,
 ) (*crusterv1.DeleteScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())

@@ -95,10 +95,10 @@ func TestSchedules(t *testing.T) {
 		Overlap:   crusterv1.Overlap_OVERLAP_QUEUE,
 		MaxQueued: 3,
 		CatchUp:   durationpb.New(time.Hour),
-		NotBefore: timestamppb.New(time.Unix(5, 0)),
+		StartTime: timestamppb.New(time.Unix(5, 0)),
 		MaxRuns:   9,
 	}
-	created, err := client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
+	created, err := client.CreateSchedule(t.Context(), &crusterv1.CreateScheduleRequest{
 		Name: "nightly", Spec: spec, Paused: true, Note: "later",
 	})
 	require.NoError(t, err)
@@ -117,40 +117,40 @@ func TestSchedules(t *testing.T) {
 	spec.Times = &crusterv1.ScheduleSpec_Interval{
 		Interval: &crusterv1.Interval{Every: durationpb.New(time.Hour), Offset: durationpb.New(time.Minute)},
 	}
-	_, err = client.Update(t.Context(), &crusterv1.UpdateScheduleRequest{Name: "nightly", Spec: spec})
+	_, err = client.UpdateSchedule(t.Context(), &crusterv1.UpdateScheduleRequest{Name: "nightly", Spec: spec})
 	require.NoError(t, err)
 	require.Equal(t, int64(time.Hour), b.engine.sched.Spec.Every)
-	described, err := client.Describe(t.Context(), &crusterv1.DescribeScheduleRequest{Name: "nightly"})
+	described, err := client.GetSchedule(t.Context(), &crusterv1.GetScheduleRequest{Name: "nightly"})
 	require.NoError(t, err)
-	require.Len(t, described.GetSchedule().GetUpcoming(), 5)
+	require.Len(t, described.GetSchedule().GetUpcomingTimes(), 5)
 	require.Equal(t, time.Minute, described.GetSchedule().GetSpec().GetInterval().GetOffset().AsDuration())
 
-	_, err = client.Pause(t.Context(), &crusterv1.PauseScheduleRequest{Name: "nightly", Note: "x"})
+	_, err = client.PauseSchedule(t.Context(), &crusterv1.PauseScheduleRequest{Name: "nightly", Note: "x"})
 	require.NoError(t, err)
 	require.Equal(t, "x", b.engine.sched.State.Note)
-	_, err = client.Resume(t.Context(), &crusterv1.ResumeScheduleRequest{Name: "nightly"})
+	_, err = client.ResumeSchedule(t.Context(), &crusterv1.ResumeScheduleRequest{Name: "nightly"})
 	require.NoError(t, err)
 	require.False(t, b.engine.sched.State.Paused)
-	run, err := client.Trigger(t.Context(), &crusterv1.TriggerScheduleRequest{Name: "nightly", RequestId: "r"})
+	run, err := client.TriggerSchedule(t.Context(), &crusterv1.TriggerScheduleRequest{Name: "nightly", RequestId: "r"})
 	require.NoError(t, err)
 	require.Equal(t, "r", b.engine.request)
 	require.Equal(t, crusterv1.ScheduleOutcome_SCHEDULE_OUTCOME_STARTED, run.GetRun().GetOutcome())
-	_, err = client.Trigger(t.Context(), &crusterv1.TriggerScheduleRequest{Name: "nightly"})
+	_, err = client.TriggerSchedule(t.Context(), &crusterv1.TriggerScheduleRequest{Name: "nightly"})
 	require.NoError(t, err)
 	require.Len(t, b.engine.request, 32, "one is drawn")
-	filled, err := client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{
-		Name:    "nightly",
-		From:    timestamppb.New(time.Unix(3, 0)),
-		To:      timestamppb.New(time.Unix(4, 0)),
-		Overlap: crusterv1.Overlap_OVERLAP_ALLOW,
+	filled, err := client.BackfillSchedule(t.Context(), &crusterv1.BackfillScheduleRequest{
+		Name:      "nightly",
+		StartTime: timestamppb.New(time.Unix(3, 0)),
+		EndTime:   timestamppb.New(time.Unix(4, 0)),
+		Overlap:   crusterv1.Overlap_OVERLAP_ALLOW,
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 7, filled.GetTicks())
 	require.Equal(t, int64(3e9), b.engine.from)
 	require.Equal(t, journal.OverlapAllow, b.engine.overlap)
-	_, err = client.Delete(t.Context(), &crusterv1.DeleteScheduleRequest{Name: "nightly"})
+	_, err = client.DeleteSchedule(t.Context(), &crusterv1.DeleteScheduleRequest{Name: "nightly"})
 	require.NoError(t, err)
-	_, err = client.Describe(t.Context(), &crusterv1.DescribeScheduleRequest{Name: "weekly"})
+	_, err = client.GetSchedule(t.Context(), &crusterv1.GetScheduleRequest{Name: "weekly"})
 	require.Equal(t, codes.NotFound, status.Code(err))
 }
 
@@ -166,33 +166,33 @@ func TestHostileSchedules(t *testing.T) {
 		t.Helper()
 		require.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)
 	}
-	_, err := client.Create(t.Context(), &crusterv1.CreateScheduleRequest{Namespace: "Not/One", Name: "a"})
+	_, err := client.CreateSchedule(t.Context(), &crusterv1.CreateScheduleRequest{Namespace: "Not/One", Name: "a"})
 	refused(err)
-	_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
+	_, err = client.CreateSchedule(t.Context(), &crusterv1.CreateScheduleRequest{
 		Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", Overlap: 99},
 	})
 	refused(err)
 	for _, at := range []*timestamppb.Timestamp{{Seconds: 1 << 40}, {Nanos: -1}} {
-		_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
-			Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", NotBefore: at},
+		_, err = client.CreateSchedule(t.Context(), &crusterv1.CreateScheduleRequest{
+			Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", StartTime: at},
 		})
 		refused(err)
-		_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
-			Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", NotAfter: at},
+		_, err = client.CreateSchedule(t.Context(), &crusterv1.CreateScheduleRequest{
+			Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", EndTime: at},
 		})
 		refused(err)
 	}
-	_, err = client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{
-		Name: "a", From: &timestamppb.Timestamp{Seconds: -5},
+	_, err = client.BackfillSchedule(t.Context(), &crusterv1.BackfillScheduleRequest{
+		Name: "a", StartTime: &timestamppb.Timestamp{Seconds: -5},
 	})
 	refused(err)
-	_, err = client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{Name: "a", Overlap: -1})
+	_, err = client.BackfillSchedule(t.Context(), &crusterv1.BackfillScheduleRequest{Name: "a", Overlap: -1})
 	refused(err)
-	_, err = client.List(t.Context(), &crusterv1.ListSchedulesRequest{PageSize: 1001})
+	_, err = client.ListSchedules(t.Context(), &crusterv1.ListSchedulesRequest{PageSize: 1001})
 	refused(err)
-	_, err = client.List(t.Context(), &crusterv1.ListSchedulesRequest{PageToken: strings.Repeat("a", 1000)})
+	_, err = client.ListSchedules(t.Context(), &crusterv1.ListSchedulesRequest{PageToken: strings.Repeat("a", 1000)})
 	refused(err)
-	_, err = client.Describe(t.Context(), &crusterv1.DescribeScheduleRequest{Name: "a", Encoding: 9})
+	_, err = client.GetSchedule(t.Context(), &crusterv1.GetScheduleRequest{Name: "a", Encoding: 9})
 	refused(err)
 }
 
@@ -210,7 +210,9 @@ func TestPagesOfSchedules(t *testing.T) {
 	for _, size := range []int32{0, 4, 30} {
 		var got []string
 		for token, more := "", true; more; more = token != "" {
-			page, err := client.List(t.Context(), &crusterv1.ListSchedulesRequest{PageSize: size, PageToken: token})
+			page, err := client.ListSchedules(
+				t.Context(), &crusterv1.ListSchedulesRequest{PageSize: size, PageToken: token},
+			)
 			require.NoError(t, err)
 			for _, s := range page.GetSchedules() {
 				got = append(got, s.GetName())

@@ -117,7 +117,7 @@ func New(cfg Config) (*Server, error) {
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	s.grpc.RegisterService(modulesDesc(), &moduleService{
+	s.grpc.RegisterService(deploymentsDesc(), &deploymentService{
 		engine: cfg.Engine, lifetime: s.lifetime,
 		uploads:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.Memory.UploadMemory),
 		messages: newUploads(cfg.Clock, cfg.MaxModuleSize, maxMessages, cfg.Engine.Memory.UploadMemory),

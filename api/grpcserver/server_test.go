@@ -284,7 +284,7 @@ type testBundle struct {
 	registry  *prometheus.Registry
 	dial      func(context.Context) (net.Conn, error)
 	conn      *grpc.ClientConn
-	modules   crusterv1.ModuleServiceClient
+	modules   crusterv1.DeploymentServiceClient
 	workflows crusterv1.WorkflowServiceClient
 	deferreds crusterv1.DeferredServiceClient
 }
@@ -319,7 +319,7 @@ func setupConfig(t *testing.T, cfg grpcserver.Config) *testBundle {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return b.dial(ctx) }))
 	require.NoError(t, err)
-	b.modules, b.workflows, b.deferreds = crusterv1.NewModuleServiceClient(
+	b.modules, b.workflows, b.deferreds = crusterv1.NewDeploymentServiceClient(
 		b.conn,
 	), crusterv1.NewWorkflowServiceClient(b.conn), crusterv1.NewDeferredServiceClient(b.conn)
 	t.Cleanup(func() {
@@ -383,7 +383,9 @@ func TestOverloadNamesADelay(t *testing.T) {
 		return nil, false, &host.Overloaded{Reason: abi.Errorf(abi.CodeOverloaded, "full"), After: 3 * time.Second}
 	}
 
-	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "a/B"}})
+	_, err := b.workflows.StartExecution(
+		t.Context(), &crusterv1.StartExecutionRequest{Start: &crusterv1.StartOptions{Workflow: "a/B"}},
+	)
 	st, _, wire, retry := detailsOf(t, err)
 	require.Equal(t, codes.ResourceExhausted, st.Code())
 	require.Equal(t, "CR-5002", wire.GetCode())
@@ -399,7 +401,7 @@ func TestHugeErrorsStillArrive(t *testing.T) {
 		return e
 	}
 
-	_, err := b.workflows.Resume(t.Context(), &crusterv1.ResumeRequest{Execution: "a/B/c"})
+	_, err := b.workflows.ResumeExecution(t.Context(), &crusterv1.ResumeExecutionRequest{Execution: "a/B/c"})
 	_, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, "CR-4007", wire.GetCode())
 	require.Less(t, len(wire.GetMessage()), 8<<10)
@@ -416,7 +418,7 @@ func TestPanicCostsOneCall(t *testing.T) {
 	require.Equal(t, "CR-5001", wire.GetCode())
 
 	b.engine.resume = func(context.Context, string, string) error { return nil }
-	_, err = b.workflows.Resume(t.Context(), &crusterv1.ResumeRequest{Execution: "a/B/c"})
+	_, err = b.workflows.ResumeExecution(t.Context(), &crusterv1.ResumeExecutionRequest{Execution: "a/B/c"})
 	require.NoError(t, err, "the server goes on")
 }
 
@@ -427,7 +429,9 @@ func TestRequestIDIsToldAndTaken(t *testing.T) {
 	call := func(id string) string {
 		var header metadata.MD
 		ctx := metadata.AppendToOutgoingContext(t.Context(), grpcserver.RequestIDHeader, id)
-		_, err := b.workflows.Resume(ctx, &crusterv1.ResumeRequest{Execution: "a/B/c"}, grpc.Header(&header))
+		_, err := b.workflows.ResumeExecution(
+			ctx, &crusterv1.ResumeExecutionRequest{Execution: "a/B/c"}, grpc.Header(&header),
+		)
 		require.NoError(t, err)
 		return header.Get(grpcserver.RequestIDHeader)[0]
 	}
@@ -442,7 +446,7 @@ func TestOversizedRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 
-	_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{
+	_, err := b.deferreds.ResolveDeferred(t.Context(), &crusterv1.ResolveDeferredRequest{
 		Execution: "a/B/c",
 		Name:      "d",
 		Value:     &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: make([]byte, abi.MaxBody+1)}},
@@ -460,9 +464,9 @@ func TestTooMuchMetadata(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-bomb", strings.Repeat("x", 1<<20))
-	_, err := b.modules.List(ctx, &crusterv1.ListModulesRequest{})
+	_, err := b.modules.ListDeployments(ctx, &crusterv1.ListDeploymentsRequest{})
 	require.Error(t, err)
 	b.engine.deployments = func(context.Context, string) ([]host.DeploymentInfo, error) { return nil, nil }
-	_, err = b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	_, err = b.modules.ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.NoError(t, err, "the others are served")
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (w *workflowService) Signal(ctx context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+func (w *workflowService) SignalExecution(
+	ctx context.Context, req *crusterv1.SignalExecutionRequest,
+) (*crusterv1.SignalExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func (w *workflowService) Signal(ctx context.Context, req *crusterv1.SignalReque
 	if err != nil {
 		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
 	}
-	return &crusterv1.SignalResponse{}, nil
+	return &crusterv1.SignalExecutionResponse{}, nil
 }
 
 func (w *workflowService) SignalWithStart(

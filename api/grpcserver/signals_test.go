@@ -35,7 +35,9 @@ func TestSignalsAreSent(t *testing.T) {
 		return nil
 	}
 	send := func(o *crusterv1.SignalOptions) error {
-		_, err := b.workflows.Signal(t.Context(), &crusterv1.SignalRequest{Execution: "shop/Buy/k", Signal: o})
+		_, err := b.workflows.SignalExecution(
+			t.Context(), &crusterv1.SignalExecutionRequest{Execution: "shop/Buy/k", Signal: o},
+		)
 		return err
 	}
 	require.NoError(t, send(&crusterv1.SignalOptions{Name: "paid", Value: jsonPayload("3"), RequestId: "r"}))

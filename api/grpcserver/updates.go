@@ -9,7 +9,9 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-func (w *workflowService) Update(ctx context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+func (w *workflowService) UpdateExecution(
+	ctx context.Context, req *crusterv1.UpdateExecutionRequest,
+) (*crusterv1.UpdateExecutionResponse, error) {
 	value, failure, err := w.ask(ctx, req, asking{
 		kind: "update",
 		input: func(info *abi.WorkflowInfo) (*abi.Schema, error) {
@@ -29,7 +31,7 @@ func (w *workflowService) Update(ctx context.Context, req *crusterv1.UpdateReque
 	case err != nil:
 		return nil, err
 	case failure != nil:
-		return &crusterv1.UpdateResponse{Error: rpcerror.ToProto(failure)}, nil
+		return &crusterv1.UpdateExecutionResponse{Error: rpcerror.ToProto(failure)}, nil
 	}
-	return &crusterv1.UpdateResponse{Value: value}, nil
+	return &crusterv1.UpdateExecutionResponse{Value: value}, nil
 }

@@ -34,8 +34,8 @@ func TestUpdatesAreAnswered(t *testing.T) {
 		require.Nil(t, req.Input, "the engine knows what an absent input means")
 		return abi.Outcome{Error: &abi.Error{Code: abi.CodeUpdateRefused, Message: "not now", Type: "busy"}}, nil
 	}
-	send := func(name string, input *crusterv1.Payload) (*crusterv1.UpdateResponse, error) {
-		return b.workflows.Update(t.Context(), &crusterv1.UpdateRequest{
+	send := func(name string, input *crusterv1.Payload) (*crusterv1.UpdateExecutionResponse, error) {
+		return b.workflows.UpdateExecution(t.Context(), &crusterv1.UpdateExecutionRequest{
 			Execution: "shop/Buy/k",
 			Name:      name,
 			Input:     input,

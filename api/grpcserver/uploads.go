@@ -169,8 +169,8 @@ func collect[Meta any, Part uploadPart[Meta]](
 }
 
 // receiveMessage reads an upload that is one message. As in receive, a read that takes too long ends with the stream.
-func receiveMessage(u *uploads, stream grpc.ServerStream) (*crusterv1.PushRequest, error) {
-	req, done := new(crusterv1.PushRequest), make(chan error, 1)
+func receiveMessage(u *uploads, stream grpc.ServerStream) (*crusterv1.PushModuleRequest, error) {
+	req, done := new(crusterv1.PushModuleRequest), make(chan error, 1)
 	go func() { done <- stream.RecvMsg(req) }()
 	late := make(chan struct{})
 	timer := u.clock.AfterFunc(messageTimeout, func() { close(late) })

@@ -25,21 +25,21 @@ type drip struct {
 	sent  int
 }
 
-func (d *drip) Context() context.Context                   { return d.ctx }
-func (d *drip) SendAndClose(*crusterv1.PushResponse) error { return nil }
+func (d *drip) Context() context.Context                           { return d.ctx }
+func (d *drip) SendAndClose(*crusterv1.UploadModuleResponse) error { return nil }
 
-func (d *drip) Recv() (*crusterv1.PushStreamRequest, error) {
+func (d *drip) Recv() (*crusterv1.UploadModuleRequest, error) {
 	select {
 	case <-time.After(d.every):
 	case <-d.ctx.Done():
 		return nil, d.ctx.Err()
 	}
 	if d.sent++; d.sent == 1 {
-		return &crusterv1.PushStreamRequest{
-			Part: &crusterv1.PushStreamRequest_Metadata{Metadata: &crusterv1.PushMetadata{Name: "m"}},
+		return &crusterv1.UploadModuleRequest{
+			Part: &crusterv1.UploadModuleRequest_Metadata{Metadata: &crusterv1.PushMetadata{Name: "m"}},
 		}, nil
 	}
-	return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: []byte("x")}}, nil
+	return &crusterv1.UploadModuleRequest{Part: &crusterv1.UploadModuleRequest_Chunk{Chunk: []byte("x")}}, nil
 }
 
 // TestUploadsThatStall: a caller that stops sending loses its place soon, and a slow but steady
@@ -54,14 +54,14 @@ func TestUploadsThatStall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := &moduleService{
+				m := &deploymentService{
 					uploads: newUploads(clockwork.NewRealClock(), 1<<20, maxUploads, func() host.Permit {
 						return budget.New(1 << 30).Empty()
 					}),
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				begin := time.Now()
-				err := m.PushStream(&drip{ctx: ctx, every: c.every})
+				err := m.UploadModule(&drip{ctx: ctx, every: c.every})
 				require.Equal(t, abi.CodeDeadline, abi.CodeOf(err), "%v", err)
 				require.Equal(t, c.until, time.Since(begin))
 				require.Empty(t, m.uploads.slots, "its place is free again")
@@ -84,7 +84,7 @@ func (m *message) SendMsg(any) error        { return nil }
 
 func (m *message) RecvMsg(into any) error {
 	m.read.Store(true)
-	into.(*crusterv1.PushRequest).Metadata = &crusterv1.PushMetadata{Name: "m"}
+	into.(*crusterv1.PushModuleRequest).Metadata = &crusterv1.PushMetadata{Name: "m"}
 	return nil
 }
 
@@ -105,7 +105,7 @@ func TestMessagesAreReadOnePlaceAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
-		m := &moduleService{
+		m := &deploymentService{
 			engine: &Engine{Deployments: busy{proceed: proceed}},
 			messages: newUploads(clockwork.NewRealClock(), 1<<20, maxMessages, func() host.Permit {
 				return budget.New(1 << 30).Empty()
@@ -141,7 +141,7 @@ func TestMessagesAreReadOnePlaceAtATime(t *testing.T) {
 func TestMessagesThatStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &moduleService{
+		m := &deploymentService{
 			messages: newUploads(clockwork.NewRealClock(), 1<<20, maxMessages, func() host.Permit {
 				return budget.New(1 << 30).Empty()
 			}),

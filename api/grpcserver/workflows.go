@@ -19,7 +19,9 @@ type workflowService struct {
 
 var _ crusterv1.WorkflowServiceServer = (*workflowService)(nil)
 
-func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+func (w *workflowService) StartExecution(
+	ctx context.Context, req *crusterv1.StartExecutionRequest,
+) (*crusterv1.StartExecutionResponse, error) {
 	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetStart().GetInput())
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.StartResponse{Execution: p, Existed: existed}, nil
+	return &crusterv1.StartExecutionResponse{Execution: p, Existed: existed}, nil
 }
 
 func (w *workflowService) Execute(
@@ -71,7 +73,9 @@ func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) 
 	return &crusterv1.PollResponse{Execution: p}, nil
 }
 
-func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+func (w *workflowService) WaitExecution(
+	ctx context.Context, req *crusterv1.WaitExecutionRequest,
+) (*crusterv1.WaitExecutionResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
@@ -84,7 +88,7 @@ func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.WaitResponse{Execution: p}, nil
+	return &crusterv1.WaitExecutionResponse{Execution: p}, nil
 }
 
 // wait is Observer.WaitRun, cut short when the server is to stop.
@@ -144,9 +148,9 @@ func checkLookup(req lookupRequest) (namespace string, as crusterv1.Encoding, er
 	return namespace, as, err
 }
 
-func (w *workflowService) Describe(
-	ctx context.Context, req *crusterv1.DescribeRequest,
-) (*crusterv1.DescribeResponse, error) {
+func (w *workflowService) GetExecution(
+	ctx context.Context, req *crusterv1.GetExecutionRequest,
+) (*crusterv1.GetExecutionResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
@@ -181,7 +185,7 @@ func (w *workflowService) Describe(
 // describeDeferreds adds the settled deferreds that there is room for: first all without their values, then values from
 // the first on until one does not fit.
 func (w *workflowService) describeDeferreds(
-	ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.DescribeResponse,
+	ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.GetExecutionResponse,
 	room journal.Room,
 ) error {
 	for i := range d.Deferreds {
@@ -211,9 +215,9 @@ func (w *workflowService) describeDeferreds(
 	return nil
 }
 
-func (w *workflowService) Interrupt(
-	ctx context.Context, req *crusterv1.InterruptRequest,
-) (*crusterv1.InterruptResponse, error) {
+func (w *workflowService) InterruptExecution(
+	ctx context.Context, req *crusterv1.InterruptExecutionRequest,
+) (*crusterv1.InterruptExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -228,10 +232,12 @@ func (w *workflowService) Interrupt(
 	if err := interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
-	return &crusterv1.InterruptResponse{}, nil
+	return &crusterv1.InterruptExecutionResponse{}, nil
 }
 
-func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
+func (w *workflowService) ResumeExecution(
+	ctx context.Context, req *crusterv1.ResumeExecutionRequest,
+) (*crusterv1.ResumeExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -239,10 +245,12 @@ func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeReque
 	if err := w.engine.Executions.Resume(ctx, ns, req.GetExecution()); err != nil {
 		return nil, err
 	}
-	return &crusterv1.ResumeResponse{}, nil
+	return &crusterv1.ResumeExecutionResponse{}, nil
 }
 
-func (w *workflowService) Fail(ctx context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+func (w *workflowService) FailExecution(
+	ctx context.Context, req *crusterv1.FailExecutionRequest,
+) (*crusterv1.FailExecutionResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -250,5 +258,5 @@ func (w *workflowService) Fail(ctx context.Context, req *crusterv1.FailRequest) 
 	if err := w.engine.Executions.Fail(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
-	return &crusterv1.FailResponse{}, nil
+	return &crusterv1.FailExecutionResponse{}, nil
 }

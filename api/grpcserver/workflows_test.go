@@ -97,7 +97,7 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 	b := setup(t)
 	b.engine.deployment = shop // every other method panics
 	start := func(o *crusterv1.StartOptions) error {
-		_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: o})
+		_, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{Start: o})
 		return err
 	}
 	for _, tc := range []struct {
@@ -140,15 +140,15 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 			return err
 		}, abi.CodeBadRequest, "no encoding 9"},
 		{"PageSize", func() error {
-			_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{PageSize: 1001})
+			_, err := b.workflows.ListExecutions(t.Context(), &crusterv1.ListExecutionsRequest{PageSize: 1001})
 			return err
 		}, abi.CodeBadRequest, "not between 1 and 1000"},
 		{"State", func() error {
-			_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{State: 99})
+			_, err := b.workflows.ListExecutions(t.Context(), &crusterv1.ListExecutionsRequest{State: 99})
 			return err
 		}, abi.CodeBadRequest, "no state 99"},
 		{"DeferredName", func() error {
-			_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{Execution: "a/B/c"})
+			_, err := b.deferreds.ResolveDeferred(t.Context(), &crusterv1.ResolveDeferredRequest{Execution: "a/B/c"})
 			return err
 		}, abi.CodeBadRequest, "is not a valid name of a deferred"},
 	} {
@@ -175,7 +175,7 @@ func TestWaitHonoursDeadlineAndCancellation(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := b.workflows.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/late"})
+	_, err := b.workflows.WaitExecution(ctx, &crusterv1.WaitExecutionRequest{Execution: "a/B/late"})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
 
 	ctx, cancel = context.WithCancel(t.Context())
@@ -183,7 +183,7 @@ func TestWaitHonoursDeadlineAndCancellation(t *testing.T) {
 		<-waiting
 		cancel()
 	}()
-	_, err = b.workflows.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/cancelled"})
+	_, err = b.workflows.WaitExecution(ctx, &crusterv1.WaitExecutionRequest{Execution: "a/B/cancelled"})
 	require.Equal(t, codes.Canceled, status.Code(err))
 }
 
@@ -196,7 +196,7 @@ func TestShutdownEndsWaits(t *testing.T) {
 		return nil, ctx.Err()
 	}
 
-	_, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{Execution: "a/B/c"})
+	_, err := b.workflows.WaitExecution(t.Context(), &crusterv1.WaitExecutionRequest{Execution: "a/B/c"})
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.Unavailable, st.Code())
 	require.Equal(t, string(abi.CodeShuttingDown), wire.GetCode())
@@ -228,14 +228,14 @@ func TestDescribeTellsEverything(t *testing.T) {
 		return &journal.Deferred{Name: s.Name, Value: abi.MustMarshal(true), At: 7}, nil
 	}
 
-	d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k"})
+	d, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k"})
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
 	require.Equal(t, "why", d.GetExecution().GetInterruption().GetReason())
 	require.NotEmpty(t, d.GetExecution().GetParentId())
 	require.EqualValues(t, 3, d.GetEntries())
-	require.Equal(t, since, d.GetPending()[0].GetSince().AsTime())
-	require.Nil(t, d.GetPending()[0].GetDueAt())
+	require.Equal(t, since, d.GetPending()[0].GetIssueTime().AsTime())
+	require.Nil(t, d.GetPending()[0].GetDueTime())
 	require.Equal(t, "CR-3001", d.GetPending()[0].GetLastError().GetCode())
 	require.Equal(t, "true", d.GetDeferreds()[0].GetValue().GetJson())
 }
@@ -284,7 +284,7 @@ func TestLargeDescriptions(t *testing.T) {
 				reads++
 				return &journal.Deferred{Name: s.Name, Value: value}, nil
 			}
-			d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k"})
+			d, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k"})
 			require.NoError(t, err)
 			require.Equal(t, len(test.pending), len(d.GetPending())+int(d.GetPendingOmitted()))
 			require.Equal(t, len(test.deferreds), len(d.GetDeferreds())+int(d.GetDeferredsOmitted()))
@@ -332,16 +332,18 @@ func TestFailIsPassedOn(t *testing.T) {
 		return nil
 	}
 
-	_, err := b.workflows.Fail(t.Context(), &crusterv1.FailRequest{
+	_, err := b.workflows.FailExecution(t.Context(), &crusterv1.FailExecutionRequest{
 		Namespace: "acme", Execution: "a/B/c", Reason: "gone",
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"acme", "a/B/c", "gone"}, heard)
-	_, err = b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Execution: "a/B/c", Reason: "again"})
+	_, err = b.workflows.FailExecution(
+		t.Context(), &crusterv1.FailExecutionRequest{Execution: "a/B/c", Reason: "again"},
+	)
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.FailedPrecondition, st.Code())
 	require.Equal(t, string(abi.CodeNotPaused), wire.GetCode())
-	_, err = b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Reason: "whose?"})
+	_, err = b.workflows.FailExecution(t.Context(), &crusterv1.FailExecutionRequest{Reason: "whose?"})
 	require.Error(t, err)
 	require.Equal(t, "again", heard[2], "a request without an execution went through")
 }

@@ -65,7 +65,7 @@ type progress struct{ last, sent uint64 }
 
 // awaited is a call that waits for its answer.
 type awaited struct {
-	reply *crusterv1.CallResponse
+	reply *crusterv1.CallEntityResponse
 	done  chan error // has room for one
 }
 
@@ -81,7 +81,9 @@ func newCallStream(s *shared, cc *grpc.ClientConn) *callStream {
 }
 
 // do makes a call.
-func (s *callStream) do(ctx context.Context, call *crusterv1.CallRequest, reply *crusterv1.CallResponse) error {
+func (s *callStream) do(
+	ctx context.Context, call *crusterv1.CallEntityRequest, reply *crusterv1.CallEntityResponse,
+) error {
 	streamed, ok := encode(call)
 	if !ok {
 		return errNotTaken
@@ -108,7 +110,7 @@ func (s *callStream) do(ctx context.Context, call *crusterv1.CallRequest, reply 
 // encode makes a call of a stream. It reports false if the call does not suit a stream: too large,
 // or not encodable. The request is in it as encoded bytes, in the place of the field that has it:
 // later changes by its caller do not affect the stream.
-func encode(call *crusterv1.CallRequest) (*crusterv1.StreamedCall, bool) {
+func encode(call *crusterv1.CallEntityRequest) (*crusterv1.StreamedCall, bool) {
 	request, err := proto.Marshal(call)
 	if err != nil || len(request) > maxStreamed {
 		return nil, false
@@ -166,7 +168,7 @@ func (s *callStream) notify() {
 func (s *callStream) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stream, err := crusterv1.NewEntityServiceClient(s.conn).Calls(ctx)
+	stream, err := crusterv1.NewEntityServiceClient(s.conn).StreamCalls(ctx)
 	if err != nil {
 		s.end(err, nil)
 		return
@@ -238,10 +240,10 @@ func (s *callStream) isDone() bool {
 }
 
 // next is the next message; nil if there is nothing to send.
-func (s *callStream) next() *crusterv1.CallsRequest {
+func (s *callStream) next() *crusterv1.StreamCallsRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req := &crusterv1.CallsRequest{GivenUp: s.givenUp}
+	req := &crusterv1.StreamCallsRequest{GivenUp: s.givenUp}
 	s.givenUp = nil
 	taken := 0
 	for size := 0; taken < len(s.queue) && taken < maxTogether && size < maxMessage; taken++ {
@@ -259,7 +261,9 @@ func (s *callStream) next() *crusterv1.CallsRequest {
 }
 
 // receive hands out the answers until the stream ends.
-func (s *callStream) receive(stream grpc.BidiStreamingClient[crusterv1.CallsRequest, crusterv1.CallsResponse]) {
+func (s *callStream) receive(
+	stream grpc.BidiStreamingClient[crusterv1.StreamCallsRequest, crusterv1.StreamCallsResponse],
+) {
 	var lastTaken *uint64
 	for {
 		resp, err := stream.Recv()
@@ -292,7 +296,7 @@ func (s *callStream) hand(answers []*crusterv1.StreamedAnswer) {
 }
 
 // take fills a reply from an answer, or returns its error.
-func take(answer *crusterv1.StreamedAnswer, reply *crusterv1.CallResponse) error {
+func take(answer *crusterv1.StreamedAnswer, reply *crusterv1.CallEntityResponse) error {
 	if resp := answer.GetResponse(); resp != nil {
 		reply.Result, reply.Error = resp.GetResult(), resp.GetError()
 		return nil

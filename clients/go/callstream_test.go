@@ -42,7 +42,11 @@ func TestStreamsAreNotKept(t *testing.T) {
 			all.stream = s
 			require.True(
 				t,
-				s.add(&crusterv1.StreamedCall{}, &awaited{reply: &crusterv1.CallResponse{}, done: make(chan error, 1)}),
+				s.add(
+					&crusterv1.StreamedCall{}, &awaited{
+						reply: &crusterv1.CallEntityResponse{}, done: make(chan error, 1),
+					},
+				),
 			)
 			s.begun = s.begun.Add(-tc.age)
 			s.sent = s.last
@@ -52,7 +56,7 @@ func TestStreamsAreNotKept(t *testing.T) {
 			if !tc.calledLast {
 				s.lookedAt = progress{s.last, s.sent}
 			}
-			answer := []*crusterv1.StreamedAnswer{{Id: s.last, Response: &crusterv1.CallResponse{}}}
+			answer := []*crusterv1.StreamedAnswer{{Id: s.last, Response: &crusterv1.CallEntityResponse{}}}
 			if !tc.waits {
 				s.hand(answer)
 			}
@@ -93,7 +97,7 @@ func TestCallsThatWereNotTakenWaitForAConnection(t *testing.T) {
 		return nil
 	}
 	ctx := withBudget(t.Context(), &budget{spare: time.Hour})
-	require.NoError(t, all.unary(ctx, "", &crusterv1.CallRequest{}, &crusterv1.CallResponse{}, cc, invoke))
+	require.NoError(t, all.unary(ctx, "", &crusterv1.CallEntityRequest{}, &crusterv1.CallEntityResponse{}, cc, invoke))
 	require.Equal(t, connectivity.Ready, at)
 	require.NoError(t, cc.Close())
 	server.Stop()

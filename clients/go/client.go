@@ -142,9 +142,9 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Namespace is the tenant of the client's calls; empty means the default one.
 func (c *Client) Namespace() string { return c.namespace }
 
-// Modules is the generated client of the module service. It returns the errors of this package.
-func (c *Client) Modules() crusterv1.ModuleServiceClient {
-	return crusterv1.NewModuleServiceClient(c.conn)
+// Deployments is the generated client of the module service. It returns the errors of this package.
+func (c *Client) Deployments() crusterv1.DeploymentServiceClient {
+	return crusterv1.NewDeploymentServiceClient(c.conn)
 }
 
 // Workflows is the generated client of the workflow service. It returns the errors of this package.
@@ -174,7 +174,7 @@ func (c *Client) Resolve(ctx context.Context, execution, deferred string, value 
 	if err != nil {
 		return abi.Errorf(abi.CodeBadInput, "the value of %q does not encode: %v", deferred, err)
 	}
-	_, err = c.Deferreds().Resolve(ctx, &crusterv1.ResolveRequest{
+	_, err = c.Deferreds().ResolveDeferred(ctx, &crusterv1.ResolveDeferredRequest{
 		Namespace: c.namespace, Execution: execution, Name: deferred, Value: packed(data),
 	})
 	return err
@@ -183,7 +183,7 @@ func (c *Client) Resolve(ctx context.Context, execution, deferred string, value 
 // Reject settles a deferred of an execution with an error. The type, which may be empty, is for the workflow to switch
 // on.
 func (c *Client) Reject(ctx context.Context, execution, deferred, message, errorType string) error {
-	_, err := c.Deferreds().Reject(ctx, &crusterv1.RejectRequest{
+	_, err := c.Deferreds().RejectDeferred(ctx, &crusterv1.RejectDeferredRequest{
 		Namespace: c.namespace, Execution: execution, Name: deferred, Message: message, Type: errorType,
 	})
 	return err

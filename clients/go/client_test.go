@@ -26,26 +26,30 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // fakeHost answers with the functions of a test.
 type fakeHost struct {
-	crusterv1.UnimplementedModuleServiceServer
+	crusterv1.UnimplementedDeploymentServiceServer
 	crusterv1.UnimplementedDeferredServiceServer
 
 	execute func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error)
-	resolve func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error)
-	reject  func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error)
-	push    func(meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResponse, error)
-	check   func(meta *crusterv1.CheckMetadata, binary []byte, send func(*crusterv1.CheckResponse) error) error
+	resolve func(*crusterv1.ResolveDeferredRequest) (*crusterv1.ResolveDeferredResponse, error)
+	reject  func(*crusterv1.RejectDeferredRequest) (*crusterv1.RejectDeferredResponse, error)
+	push    func(meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResult, error)
+	check   checkModule
 }
 
-func (f *fakeHost) Resolve(_ context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+func (f *fakeHost) ResolveDeferred(
+	_ context.Context, req *crusterv1.ResolveDeferredRequest,
+) (*crusterv1.ResolveDeferredResponse, error) {
 	return f.resolve(req)
 }
 
-func (f *fakeHost) Reject(_ context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+func (f *fakeHost) RejectDeferred(
+	_ context.Context, req *crusterv1.RejectDeferredRequest,
+) (*crusterv1.RejectDeferredResponse, error) {
 	return f.reject(req)
 }
 
-func (f *fakeHost) PushStream(
-	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+func (f *fakeHost) UploadModule(
+	stream grpc.ClientStreamingServer[crusterv1.UploadModuleRequest, crusterv1.UploadModuleResponse],
 ) error {
 	var meta *crusterv1.PushMetadata
 	var binary []byte
@@ -66,11 +70,13 @@ func (f *fakeHost) PushStream(
 	if err != nil {
 		return err
 	}
-	return stream.SendAndClose(resp)
+	return stream.SendAndClose(&crusterv1.UploadModuleResponse{Result: resp})
 }
 
-func (f *fakeHost) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
-	var meta *crusterv1.CheckMetadata
+func (f *fakeHost) CheckModule(
+	stream grpc.BidiStreamingServer[crusterv1.CheckModuleRequest, crusterv1.CheckModuleResponse],
+) error {
+	var meta *crusterv1.CheckModuleMetadata
 	var binary []byte
 	for {
 		part, err := stream.Recv()
@@ -91,30 +97,34 @@ func (f *fakeHost) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest,
 type fakeWorkflows struct {
 	crusterv1.UnimplementedWorkflowServiceServer
 	host      *fakeHost
-	start     func(*crusterv1.StartRequest) (*crusterv1.StartResponse, error)
-	wait      func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error)
+	start     func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error)
+	wait      func(*crusterv1.WaitExecutionRequest) (*crusterv1.WaitExecutionResponse, error)
 	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
-	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
-	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
-	query     func(*crusterv1.QueryRequest) (*crusterv1.QueryResponse, error)
-	update    func(*crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error)
-	state     func(*crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error)
-	signal    func(*crusterv1.SignalRequest) (*crusterv1.SignalResponse, error)
+	interrupt func(*crusterv1.InterruptExecutionRequest) (*crusterv1.InterruptExecutionResponse, error)
+	fail      func(*crusterv1.FailExecutionRequest) (*crusterv1.FailExecutionResponse, error)
+	query     func(*crusterv1.QueryExecutionRequest) (*crusterv1.QueryExecutionResponse, error)
+	update    func(*crusterv1.UpdateExecutionRequest) (*crusterv1.UpdateExecutionResponse, error)
+	state     func(*crusterv1.GetExecutionStateRequest) (*crusterv1.GetExecutionStateResponse, error)
+	signal    func(*crusterv1.SignalExecutionRequest) (*crusterv1.SignalExecutionResponse, error)
 	withStart func(*crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error)
-	move      func(*crusterv1.MoveRequest) (*crusterv1.MoveResponse, error)
-	moveAll   func(req *crusterv1.MoveAllRequest, send func(*crusterv1.MoveAllResponse) error) error
-	fork      func(*crusterv1.ForkRequest) (*crusterv1.ForkResponse, error)
+	move      func(*crusterv1.MoveExecutionRequest) (*crusterv1.MoveExecutionResponse, error)
+	moveAll   func(req *crusterv1.MoveExecutionsRequest, send func(*crusterv1.MoveExecutionsResponse) error) error
+	fork      func(*crusterv1.ForkExecutionRequest) (*crusterv1.ForkExecutionResponse, error)
 }
 
 func (f *fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
 	return f.host.execute(req)
 }
 
-func (f *fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+func (f *fakeWorkflows) StartExecution(
+	_ context.Context, req *crusterv1.StartExecutionRequest,
+) (*crusterv1.StartExecutionResponse, error) {
 	return f.start(req)
 }
 
-func (f *fakeWorkflows) Wait(_ context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+func (f *fakeWorkflows) WaitExecution(
+	_ context.Context, req *crusterv1.WaitExecutionRequest,
+) (*crusterv1.WaitExecutionResponse, error) {
 	return f.wait(req)
 }
 
@@ -122,25 +132,33 @@ func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*cr
 	return f.poll(req)
 }
 
-func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+func (f *fakeWorkflows) FailExecution(
+	_ context.Context, req *crusterv1.FailExecutionRequest,
+) (*crusterv1.FailExecutionResponse, error) {
 	return f.fail(req)
 }
 
-func (f *fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+func (f *fakeWorkflows) QueryExecution(
+	_ context.Context, req *crusterv1.QueryExecutionRequest,
+) (*crusterv1.QueryExecutionResponse, error) {
 	return f.query(req)
 }
 
-func (f *fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+func (f *fakeWorkflows) UpdateExecution(
+	_ context.Context, req *crusterv1.UpdateExecutionRequest,
+) (*crusterv1.UpdateExecutionResponse, error) {
 	return f.update(req)
 }
 
-func (f *fakeWorkflows) GetState(
-	_ context.Context, req *crusterv1.GetStateRequest,
-) (*crusterv1.GetStateResponse, error) {
+func (f *fakeWorkflows) GetExecutionState(
+	_ context.Context, req *crusterv1.GetExecutionStateRequest,
+) (*crusterv1.GetExecutionStateResponse, error) {
 	return f.state(req)
 }
 
-func (f *fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+func (f *fakeWorkflows) SignalExecution(
+	_ context.Context, req *crusterv1.SignalExecutionRequest,
+) (*crusterv1.SignalExecutionResponse, error) {
 	return f.signal(req)
 }
 
@@ -150,23 +168,27 @@ func (f *fakeWorkflows) SignalWithStart(
 	return f.withStart(req)
 }
 
-func (f *fakeWorkflows) Interrupt(
-	_ context.Context, req *crusterv1.InterruptRequest,
-) (*crusterv1.InterruptResponse, error) {
+func (f *fakeWorkflows) InterruptExecution(
+	_ context.Context, req *crusterv1.InterruptExecutionRequest,
+) (*crusterv1.InterruptExecutionResponse, error) {
 	return f.interrupt(req)
 }
 
-func (f *fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+func (f *fakeWorkflows) MoveExecution(
+	_ context.Context, req *crusterv1.MoveExecutionRequest,
+) (*crusterv1.MoveExecutionResponse, error) {
 	return f.move(req)
 }
 
-func (f *fakeWorkflows) MoveAll(
-	req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse],
+func (f *fakeWorkflows) MoveExecutions(
+	req *crusterv1.MoveExecutionsRequest, stream grpc.ServerStreamingServer[crusterv1.MoveExecutionsResponse],
 ) error {
 	return f.moveAll(req, stream.Send)
 }
 
-func (f *fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+func (f *fakeWorkflows) ForkExecution(
+	_ context.Context, req *crusterv1.ForkExecutionRequest,
+) (*crusterv1.ForkExecutionResponse, error) {
 	return f.fork(req)
 }
 
@@ -188,7 +210,7 @@ func setup(t *testing.T, opts ...client.Option) *testBundle {
 	server := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 		MinTime: time.Second, PermitWithoutStream: true,
 	}))
-	crusterv1.RegisterModuleServiceServer(server, b.host)
+	crusterv1.RegisterDeploymentServiceServer(server, b.host)
 	crusterv1.RegisterDeferredServiceServer(server, b.host)
 	crusterv1.RegisterWorkflowServiceServer(server, b.workflows)
 	crusterv1.RegisterEntityServiceServer(server, b.entities)
@@ -239,7 +261,7 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	want := abi.Errorf(abi.CodeDeferredSettled, "it was settled before")
-	b.host.reject = func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+	b.host.reject = func(*crusterv1.RejectDeferredRequest) (*crusterv1.RejectDeferredResponse, error) {
 		return nil, rpcerror.Status(want, 0).Err()
 	}
 
@@ -268,3 +290,8 @@ func TestUnreachableHost(t *testing.T) {
 	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
 	require.ErrorContains(t, err, "connection refused")
 }
+
+// checkModule answers a request to check a module, one execution at a time.
+type checkModule func(
+	meta *crusterv1.CheckModuleMetadata, binary []byte, send func(*crusterv1.CheckModuleResponse) error,
+) error

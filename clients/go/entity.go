@@ -59,7 +59,7 @@ func (e EntityOf[In, Out]) Call(ctx context.Context, in In) (out Out, err error)
 	if err != nil {
 		return out, err
 	}
-	resp, err := e.operation.client.Entities().Call(ctx, &crusterv1.CallRequest{
+	resp, err := e.operation.client.Entities().CallEntity(ctx, &crusterv1.CallEntityRequest{
 		Operation: operation, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (e EntityOf[In, Out]) Send(ctx context.Context, in In) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.operation.client.Entities().Send(ctx, &crusterv1.SendRequest{Operation: operation})
+	_, err = e.operation.client.Entities().SendToEntity(ctx, &crusterv1.SendToEntityRequest{Operation: operation})
 	return err
 }
 
@@ -103,7 +103,7 @@ func (e EntityOf[In, Out]) message(in In) (*crusterv1.Operation, error) {
 
 // EntityState reads the state of an entity, "deployment/Type/id".
 func EntityState[S any](ctx context.Context, c *Client, entity string) (state S, err error) {
-	resp, err := c.Entities().State(ctx, &crusterv1.StateRequest{
+	resp, err := c.Entities().GetEntity(ctx, &crusterv1.GetEntityRequest{
 		Namespace: c.namespace, Entity: entity, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func EntityState[S any](ctx context.Context, c *Client, entity string) (state S,
 // UnlockEntity takes the lock of an entity, "deployment/Type/id", away from the execution that has it, and returns its
 // name; empty if none has. The critical section of that execution is broken: it is for operators.
 func (c *Client) UnlockEntity(ctx context.Context, entity string) (holder string, err error) {
-	resp, err := c.Entities().Unlock(ctx, &crusterv1.UnlockRequest{Namespace: c.namespace, Entity: entity})
+	resp, err := c.Entities().UnlockEntity(ctx, &crusterv1.UnlockEntityRequest{Namespace: c.namespace, Entity: entity})
 	return resp.GetHolder(), err
 }
 
@@ -126,7 +126,7 @@ func (c *Client) UnlockEntity(ctx context.Context, entity string) (holder string
 // some positions, which [crusterv1.EntityServiceClient.ListParked] tells, or all if there are none.
 // It returns how many, once they are in the inbox of the entity.
 func (c *Client) RetryParked(ctx context.Context, entity string, positions ...uint64) (int, error) {
-	resp, err := c.Entities().RetryParked(ctx, &crusterv1.RetryParkedRequest{
+	resp, err := c.Entities().RetryParkedMessages(ctx, &crusterv1.RetryParkedMessagesRequest{
 		Namespace: c.namespace, Entity: entity, Positions: positions, All: len(positions) == 0,
 	})
 	return int(resp.GetMessages()), err
@@ -135,7 +135,7 @@ func (c *Client) RetryParked(ctx context.Context, entity string, positions ...ui
 // DropParked gives parked messages of an entity, "deployment/Type/id", up for good: the messages at
 // some positions, or all if there are none. It returns how many.
 func (c *Client) DropParked(ctx context.Context, entity string, positions ...uint64) (int, error) {
-	resp, err := c.Entities().DropParked(ctx, &crusterv1.DropParkedRequest{
+	resp, err := c.Entities().DropParkedMessages(ctx, &crusterv1.DropParkedMessagesRequest{
 		Namespace: c.namespace, Entity: entity, Positions: positions, All: len(positions) == 0,
 	})
 	return int(resp.GetMessages()), err
@@ -143,7 +143,7 @@ func (c *Client) DropParked(ctx context.Context, entity string, positions ...uin
 
 // DestroyEntity deletes the state of an entity, "deployment/Type/id", behind the calls that came before.
 func (c *Client) DestroyEntity(ctx context.Context, entity string) error {
-	_, err := c.Entities().Destroy(ctx, &crusterv1.DestroyRequest{
+	_, err := c.Entities().DestroyEntity(ctx, &crusterv1.DestroyEntityRequest{
 		Namespace: c.namespace, Entity: entity, RequestId: rand.Text(),
 	})
 	return err

@@ -21,22 +21,24 @@ type fakeEntities struct {
 	failure   *crusterv1.Error
 	away      int    // calls that find no host, though they arrive
 	lose      func() // if set, ends the host while it has a call
-	destroyed *crusterv1.DestroyRequest
+	destroyed *crusterv1.DestroyEntityRequest
 	// call and calls, if set, replace the above in a test.
-	call  func(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error)
+	call  func(ctx context.Context, req *crusterv1.CallEntityRequest) (*crusterv1.CallEntityResponse, error)
 	calls func(stream callsStream) error
 }
 
-type callsStream = grpc.BidiStreamingServer[crusterv1.CallsRequest, crusterv1.CallsResponse]
+type callsStream = grpc.BidiStreamingServer[crusterv1.StreamCallsRequest, crusterv1.StreamCallsResponse]
 
-func (f *fakeEntities) Calls(stream callsStream) error {
+func (f *fakeEntities) StreamCalls(stream callsStream) error {
 	if f.calls == nil {
-		return f.UnimplementedEntityServiceServer.Calls(stream)
+		return f.UnimplementedEntityServiceServer.StreamCalls(stream)
 	}
 	return f.calls(stream)
 }
 
-func (f *fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+func (f *fakeEntities) CallEntity(
+	ctx context.Context, req *crusterv1.CallEntityRequest,
+) (*crusterv1.CallEntityResponse, error) {
 	if f.call != nil {
 		return f.call(ctx, req)
 	}
@@ -50,27 +52,31 @@ func (f *fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*c
 		return nil, status.Error(codes.Unavailable, "away")
 	}
 	if f.failure != nil {
-		return &crusterv1.CallResponse{Error: f.failure}, nil
+		return &crusterv1.CallEntityResponse{Error: f.failure}, nil
 	}
-	return &crusterv1.CallResponse{Result: req.GetOperation().GetInput()}, nil
+	return &crusterv1.CallEntityResponse{Result: req.GetOperation().GetInput()}, nil
 }
 
-func (f *fakeEntities) Send(_ context.Context, req *crusterv1.SendRequest) (*crusterv1.SendResponse, error) {
+func (f *fakeEntities) SendToEntity(
+	_ context.Context, req *crusterv1.SendToEntityRequest,
+) (*crusterv1.SendToEntityResponse, error) {
 	f.asked = append(f.asked, req.GetOperation())
-	return &crusterv1.SendResponse{}, nil
+	return &crusterv1.SendToEntityResponse{}, nil
 }
 
-func (f *fakeEntities) State(context.Context, *crusterv1.StateRequest) (*crusterv1.StateResponse, error) {
-	return &crusterv1.StateResponse{
+func (f *fakeEntities) GetEntity(context.Context, *crusterv1.GetEntityRequest) (*crusterv1.GetEntityResponse, error) {
+	return &crusterv1.GetEntityResponse{
 		State: &crusterv1.Payload{
 			Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(map[string]int{"cents": 7})},
 		},
 	}, nil
 }
 
-func (f *fakeEntities) Destroy(_ context.Context, req *crusterv1.DestroyRequest) (*crusterv1.DestroyResponse, error) {
+func (f *fakeEntities) DestroyEntity(
+	_ context.Context, req *crusterv1.DestroyEntityRequest,
+) (*crusterv1.DestroyEntityResponse, error) {
 	f.destroyed = req
-	return &crusterv1.DestroyResponse{}, nil
+	return &crusterv1.DestroyEntityResponse{}, nil
 }
 
 func TestEntities(t *testing.T) {

@@ -33,17 +33,17 @@ func shopHost() (addr string, stop func()) {
 		}
 		return &crusterv1.ExecuteResponse{Execution: completed(receipt{1001})}, nil
 	}
-	workflows.start = func(req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
-		return &crusterv1.StartResponse{
+	workflows.start = func(req *crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
+		return &crusterv1.StartExecutionResponse{
 			Execution: &crusterv1.Execution{
 				Name: "shop/Buy/" + req.GetStart().GetRawKey(), State: crusterv1.State_STATE_RUNNING,
 			},
 		}, nil
 	}
-	workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
-		return &crusterv1.WaitResponse{Execution: completed(receipt{1002})}, nil
+	workflows.wait = func(*crusterv1.WaitExecutionRequest) (*crusterv1.WaitExecutionResponse, error) {
+		return &crusterv1.WaitExecutionResponse{Execution: completed(receipt{1002})}, nil
 	}
-	workflows.move = func(req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+	workflows.move = func(req *crusterv1.MoveExecutionRequest) (*crusterv1.MoveExecutionResponse, error) {
 		if req.GetExecution() == "shop/Buy/45" {
 			st := rpcerror.Status(abi.Errorf(abi.CodeDoesNotFit, "the module does not fit shop/Buy/45"), 0)
 			diff := &crusterv1.Diff{
@@ -53,14 +53,17 @@ func shopHost() (addr string, stop func()) {
 			}
 			return nil, rpcerror.WithDiff(st, diff).Err()
 		}
-		return &crusterv1.MoveResponse{Execution: &crusterv1.Execution{Name: req.GetExecution(), Digest: "c0ffee"}}, nil
+		moved := &crusterv1.Execution{Name: req.GetExecution(), Digest: "c0ffee"}
+		return &crusterv1.MoveExecutionResponse{Execution: moved}, nil
 	}
-	workflows.fork = func(req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
-		return &crusterv1.ForkResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/" + req.GetKey()}}, nil
+	workflows.fork = func(req *crusterv1.ForkExecutionRequest) (*crusterv1.ForkExecutionResponse, error) {
+		return &crusterv1.ForkExecutionResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/" + req.GetKey()}}, nil
 	}
-	workflows.host.check = func(_ *crusterv1.CheckMetadata, _ []byte, send func(*crusterv1.CheckResponse) error) error {
+	workflows.host.check = func(
+		_ *crusterv1.CheckModuleMetadata, _ []byte, send func(*crusterv1.CheckModuleResponse) error,
+	) error {
 		for i, name := range []string{"shop/Buy/44", "shop/Buy/45"} {
-			err := send(&crusterv1.CheckResponse{
+			err := send(&crusterv1.CheckModuleResponse{
 				Done: uint32(i + 1), Total: 2, Execution: &crusterv1.Execution{Name: name}, Fits: i == 0,
 			})
 			if err != nil {
@@ -70,7 +73,7 @@ func shopHost() (addr string, stop func()) {
 		return nil
 	}
 	server := grpc.NewServer()
-	crusterv1.RegisterModuleServiceServer(server, workflows.host)
+	crusterv1.RegisterDeploymentServiceServer(server, workflows.host)
 	crusterv1.RegisterWorkflowServiceServer(server, workflows)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -31,13 +31,13 @@ type FollowRequest struct {
 // If the host goes away, Follow looks for it as long as a call is repeated, and goes on behind the
 // last entry that it yielded. Lines logged meanwhile are lost. It stays with its first run and the
 // runs this continues as, also if another one takes the name.
-func (c *Client) Follow(ctx context.Context, req FollowRequest) iter.Seq2[*crusterv1.FollowResponse, error] {
-	return func(yield func(*crusterv1.FollowResponse, error) bool) {
+func (c *Client) Follow(ctx context.Context, req FollowRequest) iter.Seq2[*crusterv1.FollowExecutionResponse, error] {
+	return func(yield func(*crusterv1.FollowExecutionResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // ends the stream if the loop is left
 		f := &follower{
 			client: c, yield: yield,
-			req: &crusterv1.FollowRequest{
+			req: &crusterv1.FollowExecutionRequest{
 				Namespace: c.namespace,
 				Execution: req.Execution,
 				ChainId:   req.Run,
@@ -69,14 +69,14 @@ func (c *Client) Follow(ctx context.Context, req FollowRequest) iter.Seq2[*crust
 // follower is how far a caller of Follow is.
 type follower struct {
 	client *Client
-	req    *crusterv1.FollowRequest
-	yield  func(*crusterv1.FollowResponse, error) bool
+	req    *crusterv1.FollowExecutionRequest
+	yield  func(*crusterv1.FollowExecutionResponse, error) bool
 }
 
 // receive yields the messages of one stream. It returns nil if there is nothing more to be
 // yielded, and tells whether there was a message.
 func (f *follower) receive(ctx context.Context) (told bool, err error) {
-	stream, err := f.client.Workflows().Follow(ctx, f.req)
+	stream, err := f.client.Workflows().FollowExecution(ctx, f.req)
 	if err != nil {
 		return false, err
 	}

@@ -19,7 +19,9 @@ type Misfit = rpcerror.Misfit
 // on that module first. If it does not fit, nothing is changed and the error is a [*Misfit]. If it fits, the execution
 // goes on there, also if it was paused.
 func (c *Client) Move(ctx context.Context, execution, to string) (*crusterv1.Execution, error) {
-	resp, err := c.Workflows().Move(ctx, &crusterv1.MoveRequest{Namespace: c.namespace, Execution: execution, To: to})
+	resp, err := c.Workflows().MoveExecution(
+		ctx, &crusterv1.MoveExecutionRequest{Namespace: c.namespace, Execution: execution, To: to},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +41,11 @@ type MoveAllRequest struct {
 // MoveAll is [Client.Move] for the open executions of a workflow or a deployment. It yields the
 // outcome of one after the other, and goes on after a failed move. An error is the last it yields:
 // moves yielded before are done, and MoveAll may be called again for the rest.
-func (c *Client) MoveAll(ctx context.Context, req MoveAllRequest) iter.Seq2[*crusterv1.MoveAllResponse, error] {
-	return func(yield func(*crusterv1.MoveAllResponse, error) bool) {
+func (c *Client) MoveAll(ctx context.Context, req MoveAllRequest) iter.Seq2[*crusterv1.MoveExecutionsResponse, error] {
+	return func(yield func(*crusterv1.MoveExecutionsResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // ends the stream if the loop is left
-		stream, err := c.Workflows().MoveAll(ctx, &crusterv1.MoveAllRequest{
+		stream, err := c.Workflows().MoveExecutions(ctx, &crusterv1.MoveExecutionsRequest{
 			Namespace: c.namespace, Workflow: req.Workflow, State: wireState(req.State), To: req.To,
 		})
 		if err != nil {
@@ -67,7 +69,7 @@ type ForkRequest struct {
 // Fork starts a new run from a beginning of the journal of an execution, in whatever state that is.
 // The steps up to there are taken over, not repeated; the original stays as it is.
 func (c *Client) Fork(ctx context.Context, execution string, req ForkRequest) (*crusterv1.Execution, error) {
-	resp, err := c.Workflows().Fork(ctx, &crusterv1.ForkRequest{
+	resp, err := c.Workflows().ForkExecution(ctx, &crusterv1.ForkExecutionRequest{
 		Namespace: c.namespace, Execution: execution, At: req.At, To: req.To, Key: req.Key,
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func TestMoveAndItsMisfit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, client.WithNamespace("acme"))
-	b.workflows.move = func(req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+	b.workflows.move = func(req *crusterv1.MoveExecutionRequest) (*crusterv1.MoveExecutionResponse, error) {
 		require.Equal(t, "acme", req.GetNamespace())
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
 		if req.GetTo() != client.Latest {
@@ -23,7 +23,8 @@ func TestMoveAndItsMisfit(t *testing.T) {
 				Rows: []*crusterv1.DiffRow{{Journal: "a", Code: "b", Note: "c"}},
 			}).Err()
 		}
-		return &crusterv1.MoveResponse{Execution: &crusterv1.Execution{Name: req.GetExecution(), Digest: "new"}}, nil
+		moved := &crusterv1.Execution{Name: req.GetExecution(), Digest: "new"}
+		return &crusterv1.MoveExecutionResponse{Execution: moved}, nil
 	}
 
 	exec, err := b.client.Move(t.Context(), "shop/Buy/k", client.Latest)
@@ -39,11 +40,13 @@ func TestMoveAndItsMisfit(t *testing.T) {
 func TestMoveAllYieldsOneByOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.workflows.moveAll = func(req *crusterv1.MoveAllRequest, send func(*crusterv1.MoveAllResponse) error) error {
+	b.workflows.moveAll = func(
+		req *crusterv1.MoveExecutionsRequest, send func(*crusterv1.MoveExecutionsResponse) error,
+	) error {
 		require.Equal(t, "shop/", req.GetWorkflow())
 		require.Equal(t, crusterv1.State_STATE_PAUSED, req.GetState())
 		for i := range uint32(2) {
-			if err := send(&crusterv1.MoveAllResponse{Done: i + 1}); err != nil {
+			if err := send(&crusterv1.MoveExecutionsResponse{Done: i + 1}); err != nil {
 				return err
 			}
 		}
@@ -57,7 +60,9 @@ func TestMoveAllYieldsOneByOne(t *testing.T) {
 	}
 	require.Equal(t, []uint32{1, 2}, done)
 
-	b.workflows.moveAll = func(req *crusterv1.MoveAllRequest, _ func(*crusterv1.MoveAllResponse) error) error {
+	b.workflows.moveAll = func(
+		req *crusterv1.MoveExecutionsRequest, _ func(*crusterv1.MoveExecutionsResponse) error,
+	) error {
 		require.EqualValues(t, -1, req.GetState(), "the host refuses it")
 		return rpcerror.Status(abi.Errorf(abi.CodeBadRequest, "there is no state -1"), 0).Err()
 	}
@@ -69,11 +74,11 @@ func TestMoveAllYieldsOneByOne(t *testing.T) {
 func TestForkIsARun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.workflows.fork = func(req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+	b.workflows.fork = func(req *crusterv1.ForkExecutionRequest) (*crusterv1.ForkExecutionResponse, error) {
 		require.EqualValues(t, 7, req.GetAt())
 		require.Equal(t, "k2", req.GetKey())
 		require.Equal(t, "0af", req.GetTo())
-		return &crusterv1.ForkResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/k2"}}, nil
+		return &crusterv1.ForkExecutionResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/k2"}}, nil
 	}
 
 	fork, err := client.Attach[receipt](b.client, "shop/Buy/k").Fork(t.Context(), client.ForkRequest{

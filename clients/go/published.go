@@ -19,7 +19,7 @@ func Published[T any](name string) PublishedOf[T] { return PublishedOf[T]{name: 
 // Of reads the value of an execution, "deployment/Workflow/key", also of a finished one. It reports
 // false if the execution has not published it, or has taken it back.
 func (p PublishedOf[T]) Of(ctx context.Context, c *Client, execution string) (value T, there bool, err error) {
-	resp, err := c.Workflows().GetState(ctx, &crusterv1.GetStateRequest{
+	resp, err := c.Workflows().GetExecutionState(ctx, &crusterv1.GetExecutionStateRequest{
 		Namespace: c.namespace, Execution: execution, Name: p.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil || len(resp.GetState()) == 0 {

@@ -48,10 +48,10 @@ type PushRequest struct {
 
 // Push uploads a module and points a deployment at it. Open executions stay on the module that they are on, unless
 // MoveOpen is set.
-func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResponse, error) {
+func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream if it is left half-way
-	stream, err := c.Modules().PushStream(ctx)
+	stream, err := c.Deployments().UploadModule(ctx)
 	if err != nil {
 		return nil, rpcerror.From(err)
 	}
@@ -60,10 +60,10 @@ func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResp
 		Config: req.Config, UnsetConfig: req.UnsetConfig, ReplaceConfig: req.ReplaceConfig,
 		AllowHttp: req.AllowHTTP, RevokeHttp: req.RevokeHTTP, ReplaceHttp: req.ReplaceHTTP, TakeAway: req.TakeAway,
 	}
-	err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: meta}})
+	err = stream.Send(&crusterv1.UploadModuleRequest{Part: &crusterv1.UploadModuleRequest_Metadata{Metadata: meta}})
 	if err == nil {
 		err = inPieces(req.Binary, req.Sent, func(piece []byte) error {
-			return stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: piece}})
+			return stream.Send(&crusterv1.UploadModuleRequest{Part: &crusterv1.UploadModuleRequest_Chunk{Chunk: piece}})
 		})
 	}
 	if err != nil && !answered(err) {
@@ -73,7 +73,7 @@ func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResp
 	if err != nil {
 		return nil, rpcerror.From(err)
 	}
-	return resp, nil
+	return resp.GetResult(), nil
 }
 
 // CheckRequest is a module that the open executions of a deployment may be moved to.
@@ -90,20 +90,22 @@ type CheckRequest struct {
 // after the other whether the module fits. It changes nothing. An error is the last it yields. With
 // [abi.CodeStateLost] the results before it are complete, and a push would be refused because of
 // the types of entities.
-func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*crusterv1.CheckResponse, error] {
-	return func(yield func(*crusterv1.CheckResponse, error) bool) {
+func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*crusterv1.CheckModuleResponse, error] {
+	return func(yield func(*crusterv1.CheckModuleResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // ends the stream if the loop is left
-		stream, err := c.Modules().Check(ctx)
+		stream, err := c.Deployments().CheckModule(ctx)
 		if err != nil {
 			yield(nil, rpcerror.From(err))
 			return
 		}
-		meta := &crusterv1.CheckMetadata{Namespace: c.namespace, Name: req.Name}
-		err = stream.Send(&crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Metadata{Metadata: meta}})
+		meta := &crusterv1.CheckModuleMetadata{Namespace: c.namespace, Name: req.Name}
+		err = stream.Send(&crusterv1.CheckModuleRequest{Part: &crusterv1.CheckModuleRequest_Metadata{Metadata: meta}})
 		if err == nil {
 			err = inPieces(req.Binary, req.Sent, func(piece []byte) error {
-				return stream.Send(&crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Chunk{Chunk: piece}})
+				return stream.Send(
+					&crusterv1.CheckModuleRequest{Part: &crusterv1.CheckModuleRequest_Chunk{Chunk: piece}},
+				)
 			})
 		}
 		if err == nil {

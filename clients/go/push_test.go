@@ -15,12 +15,12 @@ func TestPushSendsPieces(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	binary := make([]byte, 3<<20)
-	b.host.push = func(meta *crusterv1.PushMetadata, got []byte) (*crusterv1.PushResponse, error) {
+	b.host.push = func(meta *crusterv1.PushMetadata, got []byte) (*crusterv1.PushResult, error) {
 		require.Equal(t, binary, got)
 		require.Equal(t, map[string]string{"K": "V"}, meta.GetConfig())
 		require.True(t, meta.GetCheck())
 		require.True(t, meta.GetMoveOpen())
-		return &crusterv1.PushResponse{
+		return &crusterv1.PushResult{
 			Deployment: &crusterv1.Deployment{Name: meta.GetName(), Version: 3}, Moved: 2,
 		}, nil
 	}
@@ -32,7 +32,7 @@ func TestPushSendsPieces(t *testing.T) {
 	require.EqualValues(t, 3, resp.GetDeployment().GetVersion())
 	require.EqualValues(t, 2, resp.GetMoved())
 
-	b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResponse, error) {
+	b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResult, error) {
 		return nil, rpcerror.Status(abi.Errorf(abi.CodeNotWasm, "no magic"), 0).Err()
 	}
 	_, err = b.client.Push(t.Context(), client.PushRequest{Name: "shop", Binary: []byte("x")})
@@ -43,12 +43,14 @@ func TestCheckYieldsOneByOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t, client.WithNamespace("acme"))
 	binary := make([]byte, 1<<20)
-	b.host.check = func(meta *crusterv1.CheckMetadata, got []byte, send func(*crusterv1.CheckResponse) error) error {
+	b.host.check = func(
+		meta *crusterv1.CheckModuleMetadata, got []byte, send func(*crusterv1.CheckModuleResponse) error,
+	) error {
 		require.Equal(t, binary, got)
 		require.Equal(t, "acme", meta.GetNamespace())
 		require.Equal(t, "shop", meta.GetName())
 		for i := range uint32(3) {
-			if err := send(&crusterv1.CheckResponse{Done: i + 1, Total: 3, Fits: i != 1}); err != nil {
+			if err := send(&crusterv1.CheckModuleResponse{Done: i + 1, Total: 3, Fits: i != 1}); err != nil {
 				return err
 			}
 		}

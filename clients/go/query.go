@@ -23,7 +23,7 @@ func (q QueryOf[In, Out]) Ask(ctx context.Context, c *Client, execution string, 
 	if err != nil {
 		return out, abi.Errorf(abi.CodeBadInput, "the input of query %s does not encode: %v", q.name, err)
 	}
-	resp, err := c.Workflows().Query(ctx, &crusterv1.QueryRequest{
+	resp, err := c.Workflows().QueryExecution(ctx, &crusterv1.QueryExecutionRequest{
 		Namespace: c.namespace,
 		Execution: execution,
 		Name:      q.name,

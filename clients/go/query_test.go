@@ -13,11 +13,11 @@ import (
 func TestQuery(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.workflows.query = func(req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	b.workflows.query = func(req *crusterv1.QueryExecutionRequest) (*crusterv1.QueryExecutionResponse, error) {
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
 		require.Equal(t, "price", req.GetName())
 		require.Equal(t, abi.MustMarshal(2), req.GetInput().GetMsgpack())
-		return &crusterv1.QueryResponse{
+		return &crusterv1.QueryExecutionResponse{
 			Value: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal("300")}},
 		}, nil
 	}

@@ -25,7 +25,7 @@ type RestartRequest struct {
 func (c *Client) Restart(
 	ctx context.Context, execution string, req RestartRequest,
 ) (exec *crusterv1.Execution, existed bool, err error) {
-	wire := &crusterv1.RestartRequest{
+	wire := &crusterv1.RestartExecutionRequest{
 		Namespace: c.namespace, Execution: execution, To: req.To, RequestId: req.RequestID,
 	}
 	if wire.RequestId == "" {
@@ -38,7 +38,7 @@ func (c *Client) Restart(
 		}
 		wire.Input = packed(input)
 	}
-	resp, err := c.Workflows().Restart(ctx, wire)
+	resp, err := c.Workflows().RestartExecution(ctx, wire)
 	if err != nil {
 		return nil, false, err
 	}
@@ -48,7 +48,7 @@ func (c *Client) Restart(
 // Delete deletes an execution whose run has ended, with all of its earlier runs; or one run, by its
 // id.
 func (c *Client) Delete(ctx context.Context, execution, runID string) error {
-	_, err := c.Workflows().Delete(ctx, &crusterv1.DeleteRequest{
+	_, err := c.Workflows().DeleteExecution(ctx, &crusterv1.DeleteExecutionRequest{
 		Namespace: c.namespace, Execution: execution, RunId: runID,
 	})
 	return err

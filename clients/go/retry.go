@@ -26,24 +26,24 @@ const (
 // caller that settled it. The same holds for resuming and failing a paused execution, which then is
 // no longer paused, for moving one, which may have ended by then, and for forking one.
 var repeatable = map[string]bool{
-	crusterv1.ModuleService_List_FullMethodName:        true,
-	crusterv1.ModuleService_Describe_FullMethodName:    true,
-	crusterv1.WorkflowService_Start_FullMethodName:     true,
-	crusterv1.WorkflowService_Execute_FullMethodName:   true,
-	crusterv1.WorkflowService_Follow_FullMethodName:    true, // by Client.Follow
-	crusterv1.WorkflowService_Poll_FullMethodName:      true,
-	crusterv1.WorkflowService_Wait_FullMethodName:      true,
-	crusterv1.WorkflowService_Describe_FullMethodName:  true,
-	crusterv1.WorkflowService_History_FullMethodName:   true,
-	crusterv1.WorkflowService_List_FullMethodName:      true,
-	crusterv1.WorkflowService_Query_FullMethodName:     true,
-	crusterv1.WorkflowService_GetState_FullMethodName:  true,
-	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
-	crusterv1.EntityService_Calls_FullMethodName:       true, // by the maker of the calls
-	crusterv1.EntityService_State_FullMethodName:       true,
-	crusterv1.EntityService_List_FullMethodName:        true,
-	crusterv1.EntityService_ListLocks_FullMethodName:   true,
-	crusterv1.EntityService_ListParked_FullMethodName:  true,
+	crusterv1.DeploymentService_ListDeployments_FullMethodName:  true,
+	crusterv1.DeploymentService_GetDeployment_FullMethodName:    true,
+	crusterv1.WorkflowService_StartExecution_FullMethodName:     true,
+	crusterv1.WorkflowService_Execute_FullMethodName:            true,
+	crusterv1.WorkflowService_FollowExecution_FullMethodName:    true, // by Client.Follow
+	crusterv1.WorkflowService_Poll_FullMethodName:               true,
+	crusterv1.WorkflowService_WaitExecution_FullMethodName:      true,
+	crusterv1.WorkflowService_GetExecution_FullMethodName:       true,
+	crusterv1.WorkflowService_ListHistory_FullMethodName:        true,
+	crusterv1.WorkflowService_ListExecutions_FullMethodName:     true,
+	crusterv1.WorkflowService_QueryExecution_FullMethodName:     true,
+	crusterv1.WorkflowService_GetExecutionState_FullMethodName:  true,
+	crusterv1.WorkflowService_InterruptExecution_FullMethodName: true,
+	crusterv1.EntityService_StreamCalls_FullMethodName:          true, // by the maker of the calls
+	crusterv1.EntityService_GetEntity_FullMethodName:            true,
+	crusterv1.EntityService_ListEntities_FullMethodName:         true,
+	crusterv1.EntityService_ListEntityLocks_FullMethodName:      true,
+	crusterv1.EntityService_ListParkedMessages_FullMethodName:   true,
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.
@@ -107,18 +107,18 @@ func (r retrier) stream(
 
 // isMarked tells whether a request is marked if it may have arrived before.
 func isMarked(req any) bool {
-	_, ok := req.(*crusterv1.CallRequest)
+	_, ok := req.(*crusterv1.CallEntityRequest)
 	return ok
 }
 
 // asRepeated says of a request to an entity that it was made before: only the host knows whether the operation may be
 // performed again.
 func asRepeated(req any) any {
-	call, ok := req.(*crusterv1.CallRequest)
+	call, ok := req.(*crusterv1.CallEntityRequest)
 	if !ok || call.GetOperation().GetAgain() {
 		return req
 	}
-	again, _ := proto.Clone(call).(*crusterv1.CallRequest) // the caller's stays as it is
+	again, _ := proto.Clone(call).(*crusterv1.CallEntityRequest) // the caller's stays as it is
 	again.Operation.Again = true
 	return again
 }
@@ -138,11 +138,11 @@ func mayRepeat(method string, req any) bool {
 		GetStart() *crusterv1.StartOptions
 	}:
 		return r.GetStart().GetRequestId() != "" || !startsOver(r.GetStart())
-	case *crusterv1.RestartRequest:
+	case *crusterv1.RestartExecutionRequest:
 		return r.GetRequestId() != ""
-	case *crusterv1.UpdateRequest:
+	case *crusterv1.UpdateExecutionRequest:
 		return r.GetRequestId() != ""
-	case *crusterv1.DestroyRequest:
+	case *crusterv1.DestroyEntityRequest:
 		return r.GetRequestId() != ""
 	}
 	return repeatable[method]

@@ -24,10 +24,10 @@ func TestFailIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var asked []string
-	b.workflows.fail = func(req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	b.workflows.fail = func(req *crusterv1.FailExecutionRequest) (*crusterv1.FailExecutionResponse, error) {
 		asked = append(asked, req.GetExecution()+": "+req.GetReason())
 		if len(asked) == 1 {
-			return &crusterv1.FailResponse{}, nil
+			return &crusterv1.FailExecutionResponse{}, nil
 		}
 		return nil, status.Error(codes.Unavailable, "gone")
 	}
@@ -141,7 +141,7 @@ func TestSettlementsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var calls atomic.Int32
-	b.host.resolve = func(req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+	b.host.resolve = func(req *crusterv1.ResolveDeferredRequest) (*crusterv1.ResolveDeferredResponse, error) {
 		require.Equal(t, abi.MustMarshal(true), req.GetValue().GetMsgpack())
 		calls.Add(1)
 		return nil, status.Error(codes.Unavailable, "gone")
@@ -156,23 +156,23 @@ func TestSettlementsAreNotRepeated(t *testing.T) {
 // host.
 var onceOnly = map[string]func(ctx context.Context, b *testBundle, calls *atomic.Int32) error{
 	"Resolve": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
-		b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+		b.host.resolve = func(*crusterv1.ResolveDeferredRequest) (*crusterv1.ResolveDeferredResponse, error) {
 			calls.Add(1)
-			return &crusterv1.ResolveResponse{}, nil
+			return &crusterv1.ResolveDeferredResponse{}, nil
 		}
 		return b.client.Resolve(ctx, "shop/Buy/k", "approved", true)
 	},
 	"Fail": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
-		b.workflows.fail = func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+		b.workflows.fail = func(*crusterv1.FailExecutionRequest) (*crusterv1.FailExecutionResponse, error) {
 			calls.Add(1)
-			return &crusterv1.FailResponse{}, nil
+			return &crusterv1.FailExecutionResponse{}, nil
 		}
 		return client.Attach[int](b.client, "shop/Buy/k").Fail(ctx, "given up")
 	},
 	"Push": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
-		b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResponse, error) {
+		b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResult, error) {
 			calls.Add(1)
-			return &crusterv1.PushResponse{}, nil
+			return &crusterv1.PushResult{}, nil
 		}
 		_, err := b.client.Push(ctx, client.PushRequest{Name: "shop", Binary: make([]byte, 1<<20)})
 		return err
@@ -331,9 +331,9 @@ func TestWaitingAndRepeatingShareABudget(t *testing.T) {
 			return nil
 		}
 		var calls atomic.Int32
-		b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+		b.host.resolve = func(*crusterv1.ResolveDeferredRequest) (*crusterv1.ResolveDeferredResponse, error) {
 			if calls.Add(1) > 1 {
-				return &crusterv1.ResolveResponse{}, nil
+				return &crusterv1.ResolveDeferredResponse{}, nil
 			}
 			// Within the budget, but for the time without a host.
 			return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), budget-outage/2).Err()
@@ -377,8 +377,10 @@ func TestACallOutlivesRestarts(t *testing.T) {
 				b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
 					return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, away()
 				}
-				b.entities.call = func(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
-					return &crusterv1.CallResponse{Result: req.GetOperation().GetInput()}, away()
+				b.entities.call = func(_ context.Context, req *crusterv1.CallEntityRequest) (
+					*crusterv1.CallEntityResponse, error,
+				) {
+					return &crusterv1.CallEntityResponse{Result: req.GetOperation().GetInput()}, away()
 				}
 				require.NoError(t, call(t.Context(), b))
 				require.Equal(t, 11, restarts)

@@ -29,7 +29,7 @@ func (r Run[Res]) Existed() bool { return r.existed }
 
 // Wait waits for the result. A workflow that fails, is interrupted or is paused yields a [*RunError].
 func (r Run[Res]) Wait(ctx context.Context) (Res, error) {
-	resp, err := r.client.Workflows().Wait(ctx, &crusterv1.WaitRequest{
+	resp, err := r.client.Workflows().WaitExecution(ctx, &crusterv1.WaitExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (r Run[Res]) Poll(ctx context.Context) (Status[Res], error) {
 // Interrupt asks the execution to stop. It returns when the request is durable; Wait returns when the workflow has
 // cleaned up.
 func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
-	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{
+	_, err := r.client.Workflows().InterruptExecution(ctx, &crusterv1.InterruptExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Reason: reason,
 	})
 	return err
@@ -79,7 +79,7 @@ func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
 
 // Terminate ends the execution at once, running or paused, without its cleanup. It returns when that is durable.
 func (r Run[Res]) Terminate(ctx context.Context, reason string) error {
-	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{
+	_, err := r.client.Workflows().InterruptExecution(ctx, &crusterv1.InterruptExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Reason: reason, Terminate: true,
 	})
 	return err
@@ -87,7 +87,7 @@ func (r Run[Res]) Terminate(ctx context.Context, reason string) error {
 
 // ResumeToStop is Interrupt, and lets an execution that is paused go on for it: it cleans up and ends.
 func (r Run[Res]) ResumeToStop(ctx context.Context, reason string) error {
-	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{
+	_, err := r.client.Workflows().InterruptExecution(ctx, &crusterv1.InterruptExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Reason: reason, Resume: true,
 	})
 	return err
@@ -95,7 +95,7 @@ func (r Run[Res]) ResumeToStop(ctx context.Context, reason string) error {
 
 // Resume continues the execution if it is paused.
 func (r Run[Res]) Resume(ctx context.Context) error {
-	_, err := r.client.Workflows().Resume(ctx, &crusterv1.ResumeRequest{
+	_, err := r.client.Workflows().ResumeExecution(ctx, &crusterv1.ResumeExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name,
 	})
 	return err
@@ -104,7 +104,7 @@ func (r Run[Res]) Resume(ctx context.Context) error {
 // Fail ends the execution for good if it is paused. Its code does not run again; Wait yields a [*RunError] with the
 // reason. It returns when that is durable.
 func (r Run[Res]) Fail(ctx context.Context, reason string) error {
-	_, err := r.client.Workflows().Fail(ctx, &crusterv1.FailRequest{
+	_, err := r.client.Workflows().FailExecution(ctx, &crusterv1.FailExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Reason: reason,
 	})
 	return err

@@ -19,21 +19,23 @@ func TestStartWaitPollInterrupt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	running := &crusterv1.Execution{Name: "shop/Buy/k", State: crusterv1.State_STATE_RUNNING}
-	b.workflows.start = func(*crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
-		return &crusterv1.StartResponse{Execution: running, Existed: true}, nil
+	b.workflows.start = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
+		return &crusterv1.StartExecutionResponse{Execution: running, Existed: true}, nil
 	}
 	state := running
 	b.workflows.poll = func(req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
 		return &crusterv1.PollResponse{Execution: state}, nil
 	}
-	b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
-		return &crusterv1.WaitResponse{Execution: state}, nil
+	b.workflows.wait = func(*crusterv1.WaitExecutionRequest) (*crusterv1.WaitExecutionResponse, error) {
+		return &crusterv1.WaitExecutionResponse{Execution: state}, nil
 	}
-	b.workflows.interrupt = func(req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+	b.workflows.interrupt = func(req *crusterv1.InterruptExecutionRequest) (
+		*crusterv1.InterruptExecutionResponse, error,
+	) {
 		require.Equal(t, "enough", req.GetReason())
 		state = failed(crusterv1.State_STATE_INTERRUPTED, abi.Errorf(abi.CodeInterrupted, "enough"))
-		return &crusterv1.InterruptResponse{}, nil
+		return &crusterv1.InterruptExecutionResponse{}, nil
 	}
 
 	run, err := client.Workflow[order, receipt](b.client, "shop/Buy").Start(t.Context(), order{})
@@ -64,7 +66,7 @@ func TestDeadlineKeepsItsCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		release := make(chan struct{})
-		b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+		b.workflows.wait = func(*crusterv1.WaitExecutionRequest) (*crusterv1.WaitExecutionResponse, error) {
 			<-release
 			return nil, status.Error(codes.Canceled, "")
 		}

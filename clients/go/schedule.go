@@ -76,7 +76,7 @@ func (w WorkflowOf[Req, Res]) Schedule(
 	if err != nil {
 		return Schedule{}, err
 	}
-	_, err = w.client.Schedules().Create(ctx, &crusterv1.CreateScheduleRequest{
+	_, err = w.client.Schedules().CreateSchedule(ctx, &crusterv1.CreateScheduleRequest{
 		Namespace: w.client.namespace, Name: name, Spec: spec,
 	})
 	return w.client.Schedule(name), err
@@ -90,7 +90,7 @@ func (w WorkflowOf[Req, Res]) Reschedule(
 	if err != nil {
 		return err
 	}
-	_, err = w.client.Schedules().Update(ctx, &crusterv1.UpdateScheduleRequest{
+	_, err = w.client.Schedules().UpdateSchedule(ctx, &crusterv1.UpdateScheduleRequest{
 		Namespace: w.client.namespace, Name: name, Spec: spec,
 	})
 	return err
@@ -111,8 +111,8 @@ func (w WorkflowOf[Req, Res]) scheduleSpec(
 		MaxQueued: int32(opts.MaxQueued),
 		CatchUp:   durationpb.New(opts.CatchUp),
 		MaxRuns:   opts.MaxRuns,
-		NotBefore: instant(opts.NotBefore),
-		NotAfter:  instant(opts.NotAfter),
+		StartTime: instant(opts.NotBefore),
+		EndTime:   instant(opts.NotAfter),
 	}
 	if times.set != nil {
 		times.set(spec)
@@ -132,7 +132,7 @@ func (s Schedule) Name() string { return s.name }
 
 // Describe returns the schedule with its last runs and its next times.
 func (s Schedule) Describe(ctx context.Context) (*crusterv1.Schedule, error) {
-	resp, err := s.client.Schedules().Describe(ctx, &crusterv1.DescribeScheduleRequest{
+	resp, err := s.client.Schedules().GetSchedule(ctx, &crusterv1.GetScheduleRequest{
 		Namespace: s.client.namespace, Name: s.name,
 	})
 	return resp.GetSchedule(), err
@@ -140,7 +140,7 @@ func (s Schedule) Describe(ctx context.Context) (*crusterv1.Schedule, error) {
 
 // Pause has no tick started until the schedule is resumed. The note is for people.
 func (s Schedule) Pause(ctx context.Context, note string) error {
-	_, err := s.client.Schedules().Pause(ctx, &crusterv1.PauseScheduleRequest{
+	_, err := s.client.Schedules().PauseSchedule(ctx, &crusterv1.PauseScheduleRequest{
 		Namespace: s.client.namespace, Name: s.name, Note: note,
 	})
 	return err
@@ -148,7 +148,7 @@ func (s Schedule) Pause(ctx context.Context, note string) error {
 
 // Resume lets a paused schedule go on.
 func (s Schedule) Resume(ctx context.Context, note string) error {
-	_, err := s.client.Schedules().Resume(ctx, &crusterv1.ResumeScheduleRequest{
+	_, err := s.client.Schedules().ResumeSchedule(ctx, &crusterv1.ResumeScheduleRequest{
 		Namespace: s.client.namespace, Name: s.name, Note: note,
 	})
 	return err
@@ -157,7 +157,7 @@ func (s Schedule) Resume(ctx context.Context, note string) error {
 // Trigger starts a run now, by the overlap policy. It is started once, also if the call has to be repeated because its
 // answer was lost.
 func (s Schedule) Trigger(ctx context.Context) (*crusterv1.ScheduleRun, error) {
-	resp, err := s.client.Schedules().Trigger(ctx, &crusterv1.TriggerScheduleRequest{
+	resp, err := s.client.Schedules().TriggerSchedule(ctx, &crusterv1.TriggerScheduleRequest{
 		Namespace: s.client.namespace, Name: s.name, RequestId: rand.Text(),
 	})
 	return resp.GetRun(), err
@@ -166,11 +166,11 @@ func (s Schedule) Trigger(ctx context.Context) (*crusterv1.ScheduleRun, error) {
 // Backfill starts the ticks from a time on up to another, both included, that have not been started. It tells how many
 // there are.
 func (s Schedule) Backfill(ctx context.Context, from, to time.Time, overlap crusterv1.Overlap) (int, error) {
-	resp, err := s.client.Schedules().Backfill(ctx, &crusterv1.BackfillScheduleRequest{
+	resp, err := s.client.Schedules().BackfillSchedule(ctx, &crusterv1.BackfillScheduleRequest{
 		Namespace: s.client.namespace,
 		Name:      s.name,
-		From:      timestamppb.New(from),
-		To:        timestamppb.New(to),
+		StartTime: timestamppb.New(from),
+		EndTime:   timestamppb.New(to),
 		Overlap:   overlap,
 	})
 	return int(resp.GetTicks()), err
@@ -178,7 +178,7 @@ func (s Schedule) Backfill(ctx context.Context, from, to time.Time, overlap crus
 
 // Delete deletes the schedule. Its runs go on.
 func (s Schedule) Delete(ctx context.Context) error {
-	_, err := s.client.Schedules().Delete(ctx, &crusterv1.DeleteScheduleRequest{
+	_, err := s.client.Schedules().DeleteSchedule(ctx, &crusterv1.DeleteScheduleRequest{
 		Namespace: s.client.namespace, Name: s.name,
 	})
 	return err
@@ -188,7 +188,7 @@ func (s Schedule) Delete(ctx context.Context) error {
 func (c *Client) AllSchedules(ctx context.Context) iter.Seq2[*crusterv1.Schedule, error] {
 	return func(yield func(*crusterv1.Schedule, error) bool) {
 		for token, more := "", true; more; more = token != "" {
-			resp, err := c.Schedules().List(ctx, &crusterv1.ListSchedulesRequest{
+			resp, err := c.Schedules().ListSchedules(ctx, &crusterv1.ListSchedulesRequest{
 				Namespace: c.namespace, PageToken: token,
 			})
 			if err != nil {

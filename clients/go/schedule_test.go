@@ -24,27 +24,27 @@ type scheduleHost struct {
 	done      []string
 }
 
-func (h *scheduleHost) Create(
+func (h *scheduleHost) CreateSchedule(
 	_ context.Context, req *crusterv1.CreateScheduleRequest,
 ) (*crusterv1.CreateScheduleResponse, error) {
 	h.created = req
 	return &crusterv1.CreateScheduleResponse{}, nil
 }
 
-func (h *scheduleHost) Update(
+func (h *scheduleHost) UpdateSchedule(
 	_ context.Context, req *crusterv1.UpdateScheduleRequest,
 ) (*crusterv1.UpdateScheduleResponse, error) {
 	h.updated = req
 	return &crusterv1.UpdateScheduleResponse{}, nil
 }
 
-func (h *scheduleHost) Describe(
-	_ context.Context, req *crusterv1.DescribeScheduleRequest,
-) (*crusterv1.DescribeScheduleResponse, error) {
-	return &crusterv1.DescribeScheduleResponse{Schedule: &crusterv1.Schedule{Name: req.GetName()}}, nil
+func (h *scheduleHost) GetSchedule(
+	_ context.Context, req *crusterv1.GetScheduleRequest,
+) (*crusterv1.GetScheduleResponse, error) {
+	return &crusterv1.GetScheduleResponse{Schedule: &crusterv1.Schedule{Name: req.GetName()}}, nil
 }
 
-func (h *scheduleHost) List(
+func (h *scheduleHost) ListSchedules(
 	_ context.Context, req *crusterv1.ListSchedulesRequest,
 ) (*crusterv1.ListSchedulesResponse, error) {
 	if req.GetPageToken() == "" {
@@ -55,34 +55,34 @@ func (h *scheduleHost) List(
 	return &crusterv1.ListSchedulesResponse{Schedules: []*crusterv1.Schedule{{Name: "c"}}}, nil
 }
 
-func (h *scheduleHost) Pause(
+func (h *scheduleHost) PauseSchedule(
 	_ context.Context, req *crusterv1.PauseScheduleRequest,
 ) (*crusterv1.PauseScheduleResponse, error) {
 	h.done = append(h.done, "pause "+req.GetName()+" "+req.GetNote())
 	return &crusterv1.PauseScheduleResponse{}, nil
 }
 
-func (h *scheduleHost) Resume(
+func (h *scheduleHost) ResumeSchedule(
 	_ context.Context, req *crusterv1.ResumeScheduleRequest,
 ) (*crusterv1.ResumeScheduleResponse, error) {
 	h.done = append(h.done, "resume "+req.GetName())
 	return &crusterv1.ResumeScheduleResponse{}, nil
 }
 
-func (h *scheduleHost) Trigger(
+func (h *scheduleHost) TriggerSchedule(
 	_ context.Context, req *crusterv1.TriggerScheduleRequest,
 ) (*crusterv1.TriggerScheduleResponse, error) {
 	h.triggered = append(h.triggered, req.GetRequestId())
 	return &crusterv1.TriggerScheduleResponse{Run: &crusterv1.ScheduleRun{Execution: "a/B/c"}}, nil
 }
 
-func (h *scheduleHost) Backfill(
+func (h *scheduleHost) BackfillSchedule(
 	context.Context, *crusterv1.BackfillScheduleRequest,
 ) (*crusterv1.BackfillScheduleResponse, error) {
 	return &crusterv1.BackfillScheduleResponse{Ticks: 3}, nil
 }
 
-func (h *scheduleHost) Delete(
+func (h *scheduleHost) DeleteSchedule(
 	_ context.Context, req *crusterv1.DeleteScheduleRequest,
 ) (*crusterv1.DeleteScheduleResponse, error) {
 	h.done = append(h.done, "delete "+req.GetName())
@@ -121,8 +121,8 @@ func TestSchedules(t *testing.T) {
 	require.Equal(t, "30 4 * * *", spec.GetCron())
 	require.Equal(t, "Europe/Berlin", spec.GetTimeZone())
 	require.Equal(t, time.Minute, spec.GetJitter().AsDuration())
-	require.EqualValues(t, 9, spec.GetNotAfter().GetSeconds())
-	require.Nil(t, spec.GetNotBefore())
+	require.EqualValues(t, 9, spec.GetEndTime().GetSeconds())
+	require.Nil(t, spec.GetStartTime())
 
 	require.NoError(
 		t, report.Reschedule(ctx, "nightly", nil, client.Every(time.Hour, time.Minute), client.ScheduleOptions{}),

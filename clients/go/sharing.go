@@ -39,8 +39,8 @@ func (s *shared) unary(
 	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption,
 ) error {
-	call, ok := req.(*crusterv1.CallRequest)
-	resp, answers := reply.(*crusterv1.CallResponse)
+	call, ok := req.(*crusterv1.CallEntityRequest)
+	resp, answers := reply.(*crusterv1.CallEntityResponse)
 	if !ok || !answers || !isPlain(ctx, opts) {
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}

@@ -42,7 +42,7 @@ func keepCompany(t *testing.T, opt client.Option) *company {
 	t.Helper()
 	c := &company{testBundle: setup(t, opt), t: t, leave: make(chan struct{})}
 	waits := make(chan struct{})
-	c.entities.call = func(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+	c.entities.call = func(_ context.Context, req *crusterv1.CallEntityRequest) (*crusterv1.CallEntityResponse, error) {
 		if req.GetOperation().GetName() == "wait" {
 			close(waits)
 			<-c.leave
@@ -51,7 +51,7 @@ func keepCompany(t *testing.T, opt client.Option) *company {
 			c.alone = append(c.alone, req.GetOperation())
 			c.mu.Unlock()
 		}
-		return &crusterv1.CallResponse{Result: req.GetOperation().GetInput()}, nil
+		return &crusterv1.CallEntityResponse{Result: req.GetOperation().GetInput()}, nil
 	}
 	c.left.Go(func() {
 		_, _ = client.Operation[int64, int64](c.client, "bank/Account", "wait").On("eve").Call(t.Context(), 0)
@@ -69,7 +69,7 @@ func (c *company) call(ctx context.Context, in int64) (int64, error) {
 }
 
 // receive is the next message of a stream.
-func (c *company) receive(stream callsStream) (*crusterv1.CallsRequest, error) {
+func (c *company) receive(stream callsStream) (*crusterv1.StreamCallsRequest, error) {
 	req, err := stream.Recv()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *company) echo(stream callsStream) error {
 		if err != nil {
 			return nil
 		}
-		resp := &crusterv1.CallsResponse{}
+		resp := &crusterv1.StreamCallsResponse{}
 		for _, call := range req.GetCalls() {
 			resp.Answers = append([]*crusterv1.StreamedAnswer{answered(call)}, resp.Answers...)
 		}
@@ -98,7 +98,7 @@ func (c *company) echo(stream callsStream) error {
 
 func answered(call *crusterv1.StreamedCall) *crusterv1.StreamedAnswer {
 	return &crusterv1.StreamedAnswer{
-		Id: call.GetId(), Response: &crusterv1.CallResponse{Result: call.GetRequest().GetOperation().GetInput()},
+		Id: call.GetId(), Response: &crusterv1.CallEntityResponse{Result: call.GetRequest().GetOperation().GetInput()},
 	}
 }
 
@@ -132,8 +132,8 @@ func TestCallsUnderWayTogetherShareAStream(t *testing.T) {
 	_, err := c.call(metadata.AppendToOutgoingContext(t.Context(), "trace", "1"), 1)
 	require.NoError(t, err)
 	var header metadata.MD
-	_, err = c.client.Entities().Call(
-		t.Context(), &crusterv1.CallRequest{Operation: &crusterv1.Operation{}}, grpc.Header(&header),
+	_, err = c.client.Entities().CallEntity(
+		t.Context(), &crusterv1.CallEntityRequest{Operation: &crusterv1.Operation{}}, grpc.Header(&header),
 	)
 	require.NoError(t, err)
 	_, err = client.Operation[string, string](c.client, "bank/Account", "note").On("ada").Call(
@@ -159,7 +159,7 @@ func TestStreamedErrorsAreThoseOfCalls(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := stream.Send(&crusterv1.CallsResponse{
+			if err := stream.Send(&crusterv1.StreamCallsResponse{
 				Answers: []*crusterv1.StreamedAnswer{refused(req.GetCalls()[0], st)},
 			}); err != nil {
 				return err
@@ -209,10 +209,10 @@ func TestCallsThatAStreamDidNotTakeAreNotMarked(t *testing.T) {
 			if _, err := c.receive(stream); err != nil {
 				return err
 			}
-			return stream.Send(&crusterv1.CallsResponse{LastTaken: proto.Uint64(0)})
+			return stream.Send(&crusterv1.StreamCallsResponse{LastTaken: proto.Uint64(0)})
 		},
 		"Unknown": func(_ *company, stream callsStream) error {
-			return crusterv1.UnimplementedEntityServiceServer{}.Calls(stream)
+			return crusterv1.UnimplementedEntityServiceServer{}.StreamCalls(stream)
 		},
 		"Forbidden": func(*company, callsStream) error {
 			return status.Error(codes.PermissionDenied, "not this method")
@@ -270,7 +270,7 @@ func TestStreamsThatEndWithARefusal(t *testing.T) {
 					return c.echo(stream)
 				}
 				ended = true
-				if err := stream.Send(&crusterv1.CallsResponse{}); err != nil {
+				if err := stream.Send(&crusterv1.StreamCallsResponse{}); err != nil {
 					return err
 				}
 				_, _ = c.receive(stream)
@@ -310,12 +310,12 @@ func TestRequestsAreTheirCallersAgain(t *testing.T) {
 	t.Parallel()
 	c := withCompany(t)
 	c.entities.calls = c.echo
-	req := &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit"}}
+	req := &crusterv1.CallEntityRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit"}}
 	for i := range 200 {
 		ctx, cancel := context.WithCancel(t.Context())
 		var given sync.WaitGroup
 		given.Go(cancel)
-		_, _ = c.client.Entities().Call(ctx, req)
+		_, _ = c.client.Entities().CallEntity(ctx, req)
 		req.Operation.RequestId = strconv.Itoa(i) // a race, if the stream looks at it
 		given.Wait()
 	}
@@ -362,8 +362,8 @@ func TestStreamedCallsAreGivenUp(t *testing.T) {
 			told <- req.GetGivenUp()
 		}
 		// An answer that comes too late is for no caller.
-		if err := stream.Send(&crusterv1.CallsResponse{
-			Answers: []*crusterv1.StreamedAnswer{{Id: id, Response: &crusterv1.CallResponse{}}},
+		if err := stream.Send(&crusterv1.StreamCallsResponse{
+			Answers: []*crusterv1.StreamedAnswer{{Id: id, Response: &crusterv1.CallEntityResponse{}}},
 		}); err != nil {
 			return err
 		}
@@ -390,7 +390,7 @@ func TestStreamedCallsCarryTheirTime(t *testing.T) {
 			}
 			call := req.GetCalls()[0]
 			timeouts <- call.GetTimeout().AsDuration()
-			if err := stream.Send(&crusterv1.CallsResponse{
+			if err := stream.Send(&crusterv1.StreamCallsResponse{
 				Answers: []*crusterv1.StreamedAnswer{answered(call)},
 			}); err != nil {
 				return err

@@ -34,7 +34,7 @@ func (s SignalOf[T]) Send(ctx context.Context, c *Client, execution string, valu
 	if err != nil {
 		return err
 	}
-	_, err = c.Workflows().Signal(ctx, &crusterv1.SignalRequest{
+	_, err = c.Workflows().SignalExecution(ctx, &crusterv1.SignalExecutionRequest{
 		Namespace: c.namespace, Execution: execution, Signal: signal,
 	})
 	return err

@@ -15,12 +15,12 @@ func TestSignals(t *testing.T) {
 	b := setup(t)
 	paid := client.Signal[int]("paid")
 	value := &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(300)}}
-	b.workflows.signal = func(req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	b.workflows.signal = func(req *crusterv1.SignalExecutionRequest) (*crusterv1.SignalExecutionResponse, error) {
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
 		require.Equal(t, "paid", req.GetSignal().GetName())
 		require.Equal(t, value.GetMsgpack(), req.GetSignal().GetValue().GetMsgpack())
 		require.Equal(t, "r", req.GetSignal().GetRequestId())
-		return &crusterv1.SignalResponse{}, nil
+		return &crusterv1.SignalExecutionResponse{}, nil
 	}
 	require.NoError(t, paid.Send(t.Context(), b.client, "shop/Buy/k", 300, client.WithRequestID("r")))
 

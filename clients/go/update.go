@@ -37,7 +37,7 @@ func (u UpdateOf[In, Out]) Call(ctx context.Context, c *Client, execution string
 	if err != nil {
 		return out, abi.Errorf(abi.CodeBadInput, "the input of update %s does not encode: %v", u.name, err)
 	}
-	req := &crusterv1.UpdateRequest{
+	req := &crusterv1.UpdateExecutionRequest{
 		Namespace: c.namespace,
 		Execution: execution,
 		Name:      u.name,
@@ -48,7 +48,7 @@ func (u UpdateOf[In, Out]) Call(ctx context.Context, c *Client, execution string
 	if req.RequestId == "" {
 		req.RequestId = rand.Text()
 	}
-	resp, err := c.Workflows().Update(ctx, req)
+	resp, err := c.Workflows().UpdateExecution(ctx, req)
 	if err != nil {
 		return out, err
 	}

@@ -19,16 +19,16 @@ func packed(v any) *crusterv1.Payload {
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.workflows.update = func(req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	b.workflows.update = func(req *crusterv1.UpdateExecutionRequest) (*crusterv1.UpdateExecutionResponse, error) {
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
 		require.Equal(t, "add", req.GetName())
 		require.Equal(t, "r", req.GetRequestId())
 		if string(req.GetInput().GetMsgpack()) == string(abi.MustMarshal(-1)) {
-			return &crusterv1.UpdateResponse{
+			return &crusterv1.UpdateExecutionResponse{
 				Error: &crusterv1.Error{Code: string(abi.CodeUpdateRefused), Message: "it is negative"},
 			}, nil
 		}
-		return &crusterv1.UpdateResponse{Value: packed("300")}, nil
+		return &crusterv1.UpdateExecutionResponse{Value: packed("300")}, nil
 	}
 	answer, err := client.Update[int, string]("add").WithRequestID("r").Call(t.Context(), b.client, "shop/Buy/k", 2)
 	require.NoError(t, err)
@@ -46,11 +46,11 @@ func TestUpdatesAreRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var ids []string
-	b.workflows.update = func(req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	b.workflows.update = func(req *crusterv1.UpdateExecutionRequest) (*crusterv1.UpdateExecutionResponse, error) {
 		if ids = append(ids, req.GetRequestId()); len(ids) < 3 {
 			return nil, status.Error(codes.Unavailable, "gone")
 		}
-		return &crusterv1.UpdateResponse{Value: packed(1)}, nil
+		return &crusterv1.UpdateExecutionResponse{Value: packed(1)}, nil
 	}
 	answer, err := client.Update[int, int]("add").Call(t.Context(), b.client, "shop/Buy/k", 2)
 	require.NoError(t, err)
@@ -63,12 +63,12 @@ func TestUpdatesAreRepeated(t *testing.T) {
 func TestPublished(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.workflows.state = func(req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
+	b.workflows.state = func(req *crusterv1.GetExecutionStateRequest) (*crusterv1.GetExecutionStateResponse, error) {
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
 		if req.GetName() != "stage" {
-			return &crusterv1.GetStateResponse{}, nil
+			return &crusterv1.GetExecutionStateResponse{}, nil
 		}
-		return &crusterv1.GetStateResponse{
+		return &crusterv1.GetExecutionStateResponse{
 			State: []*crusterv1.PublishedState{{Name: "stage", Value: packed("packed")}},
 		}, nil
 	}

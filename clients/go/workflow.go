@@ -101,7 +101,7 @@ func (w WorkflowOf[Req, Res]) Start(ctx context.Context, req Req) (Run[Res], err
 	if err != nil {
 		return Run[Res]{}, err
 	}
-	resp, err := w.client.Workflows().Start(ctx, &crusterv1.StartRequest{
+	resp, err := w.client.Workflows().StartExecution(ctx, &crusterv1.StartExecutionRequest{
 		Start: start, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil {

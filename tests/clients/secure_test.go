@@ -53,7 +53,7 @@ func gate(t *testing.T, certificate tls.Certificate) (addr string) {
 	t.Helper()
 	handler := func(_ any, stream grpc.ServerStream) error {
 		method, _ := grpc.MethodFromServerStream(stream)
-		if method == crusterv1.WorkflowService_Wait_FullMethodName {
+		if method == crusterv1.WorkflowService_WaitExecution_FullMethodName {
 			<-stream.Context().Done()
 			return status.FromContextError(stream.Context().Err()).Err()
 		}

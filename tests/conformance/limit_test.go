@@ -59,7 +59,7 @@ func stopAtTheLimit(t *testing.T, l language, p *harness.Process) {
 	require.NoError(t, err)
 	_, err = run.Wait(t.Context())
 	require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(err), "%v", err)
-	d, err := c.Workflows().Describe(t.Context(), &crusterv1.DescribeRequest{Execution: run.Execution()})
+	d, err := c.Workflows().GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: run.Execution()})
 	require.NoError(t, err)
 	require.EqualValues(t, limit, d.GetEntryLimit())
 	require.Greater(t, d.GetEntries(), uint64(limit))
@@ -83,7 +83,9 @@ func stopAtTheLimit(t *testing.T, l language, p *harness.Process) {
 // notes counts the steps of a cleanup.
 func notes(t *testing.T, c *client.Client, execution string) (n int) {
 	t.Helper()
-	page, err := c.Workflows().History(t.Context(), &crusterv1.HistoryRequest{Execution: execution, PageSize: 1000})
+	page, err := c.Workflows().ListHistory(
+		t.Context(), &crusterv1.ListHistoryRequest{Execution: execution, PageSize: 1000},
+	)
 	require.NoError(t, err)
 	for _, en := range page.GetEntries() {
 		if en.GetKind() == string(journal.Delivery) && en.GetName() == "note" {

@@ -164,9 +164,9 @@ func (g overGRPC) call(ctx context.Context, o operation) error {
 func (g overGRPC) send(ctx context.Context, o operation) error { return g.entity(o).Send(ctx, o.input) }
 
 func (g overGRPC) parkedAt(ctx context.Context, entity string) (all []time.Time, err error) {
-	found, err := g.client.Entities().ListParked(ctx, &crusterv1.ListParkedRequest{Entity: entity})
+	found, err := g.client.Entities().ListParkedMessages(ctx, &crusterv1.ListParkedMessagesRequest{Entity: entity})
 	for _, m := range found.GetMessages() {
-		all = append(all, m.GetParkedAt().AsTime())
+		all = append(all, m.GetParkTime().AsTime())
 	}
 	return all, err
 }
@@ -229,7 +229,7 @@ func (g overGRPC) schedule(ctx context.Context, name string, r request) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.client.Schedules().Create(ctx, &crusterv1.CreateScheduleRequest{
+	_, err = g.client.Schedules().CreateSchedule(ctx, &crusterv1.CreateScheduleRequest{
 		Name:   name,
 		Paused: true,
 		Spec: &crusterv1.ScheduleSpec{
@@ -242,14 +242,14 @@ func (g overGRPC) schedule(ctx context.Context, name string, r request) error {
 }
 
 func (g overGRPC) trigger(ctx context.Context, schedule, request string) (string, error) {
-	resp, err := g.client.Schedules().Trigger(ctx, &crusterv1.TriggerScheduleRequest{
+	resp, err := g.client.Schedules().TriggerSchedule(ctx, &crusterv1.TriggerScheduleRequest{
 		Name: schedule, RequestId: request,
 	})
 	return resp.GetRun().GetExecution(), err
 }
 
 func (g overGRPC) pending(ctx context.Context, execution string) ([]string, error) {
-	resp, err := g.client.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Execution: execution})
+	resp, err := g.client.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{Execution: execution})
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,12 @@ func begin(t *testing.T, runs string) *bench {
 		Name: "followed", Binary: harness.Module(t, "tests/guests/followed"),
 	})
 	require.NoError(t, err)
-	_, err = b.client.Workflows().Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{
+	start := &crusterv1.StartOptions{
 		Workflow:    "followed/Later",
 		Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"},
 		Input:       &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: runs}},
-	}})
+	}
+	_, err = b.client.Workflows().StartExecution(t.Context(), &crusterv1.StartExecutionRequest{Start: start})
 	require.NoError(t, err)
 	b.atTheGate()
 	return b
@@ -70,7 +71,7 @@ func follow(t *testing.T, runs string) *bench {
 }
 
 // text is an event without the parts that differ from one test to the next.
-func text(m *crusterv1.FollowResponse, err error) string {
+func text(m *crusterv1.FollowExecutionResponse, err error) string {
 	switch {
 	case err != nil:
 		return "error " + err.Error()
@@ -89,14 +90,14 @@ func text(m *crusterv1.FollowResponse, err error) string {
 // atTheGate waits until the execution waits for its gate.
 func (b *bench) atTheGate() {
 	harness.Eventually(b.t, "the execution waits for the gate", func() bool {
-		d, err := b.client.Workflows().Describe(b.t.Context(), &crusterv1.DescribeRequest{Execution: later})
+		d, err := b.client.Workflows().GetExecution(b.t.Context(), &crusterv1.GetExecutionRequest{Execution: later})
 		require.NoError(b.t, err)
 		return slices.ContainsFunc(d.GetPending(), func(p *crusterv1.PendingOp) bool { return p.GetName() == "gate" })
 	})
 }
 
 func (b *bench) open() {
-	_, err := b.client.Deferreds().Resolve(b.t.Context(), &crusterv1.ResolveRequest{
+	_, err := b.client.Deferreds().ResolveDeferred(b.t.Context(), &crusterv1.ResolveDeferredRequest{
 		Execution: later, Name: "gate", Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `"open"`}},
 	})
 	require.NoError(b.t, err)
@@ -199,9 +200,11 @@ func TestFollowStaysWithItsRun(t *testing.T) {
 		b.host.Kill()
 		b.host.Start()
 		b.open()
-		_, err := b.client.Workflows().Wait(t.Context(), &crusterv1.WaitRequest{Execution: later})
+		_, err := b.client.Workflows().WaitExecution(t.Context(), &crusterv1.WaitExecutionRequest{Execution: later})
 		require.NoError(t, err)
-		_, err = b.client.Workflows().Restart(t.Context(), &crusterv1.RestartRequest{Execution: later})
+		_, err = b.client.Workflows().RestartExecution(
+			t.Context(), &crusterv1.RestartExecutionRequest{Execution: later},
+		)
 		require.NoError(t, err)
 		b.atTheGate()
 	}

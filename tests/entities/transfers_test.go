@@ -166,7 +166,7 @@ func (m *movements) check(t *testing.T, c *client.Client, all []transfer) {
 		sum += cents
 	}
 	require.EqualValues(t, accounts*opening, sum)
-	locks, err := c.Entities().ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageSize: 1000})
+	locks, err := c.Entities().ListEntityLocks(t.Context(), &crusterv1.ListEntityLocksRequest{PageSize: 1000})
 	require.NoError(t, err)
 	require.Empty(t, locks.GetLocks(), "a lock is left over")
 }

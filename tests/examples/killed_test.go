@@ -104,7 +104,7 @@ func (v *victim) kill() {
 // killAfter kills the host once an execution has so many entries in its journal.
 func (v *victim) killAfter(execution string, entries uint64) {
 	harness.Eventually(v.t, fmt.Sprintf("%s has %d entries", execution, entries), func() bool {
-		page, err := v.Workflows().History(v.t.Context(), &crusterv1.HistoryRequest{
+		page, err := v.Workflows().ListHistory(v.t.Context(), &crusterv1.ListHistoryRequest{
 			Execution: execution, After: entries - 1,
 		})
 		require.NoError(v.t, err)

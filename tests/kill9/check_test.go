@@ -64,7 +64,7 @@ func checkResult(t *testing.T, rec *record) {
 // either this very request, from a try that got no reply, or none, and then the execution ended by itself. An execution
 // that ends as interrupted was interrupted, and its guest was told so.
 func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *record) {
-	described, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Execution: rec.execution})
+	described, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{Execution: rec.execution})
 	require.NoError(t, err)
 	recorded := described.GetExecution().GetInterruption()
 	if recorded != nil {
@@ -89,7 +89,7 @@ func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *re
 
 // toldOfInterrupt tells whether the journal of an execution has the delivery of an interrupt.
 func toldOfInterrupt(ctx context.Context, t *testing.T, c *client.Client, execution string) bool {
-	history, err := c.Workflows().History(ctx, &crusterv1.HistoryRequest{Execution: execution})
+	history, err := c.Workflows().ListHistory(ctx, &crusterv1.ListHistoryRequest{Execution: execution})
 	require.NoError(t, err)
 	require.Zero(t, history.GetNext())
 	return slices.ContainsFunc(history.GetEntries(), func(en *crusterv1.HistoryEntry) bool {

@@ -27,14 +27,16 @@ func startOperator(t *testing.T, p *harness.Process) (leave func()) {
 				return
 			case <-every.C:
 			}
-			page, err := c.Workflows().List(ctx, &crusterv1.ListRequest{State: crusterv1.State_STATE_PAUSED})
+			page, err := c.Workflows().ListExecutions(
+				ctx, &crusterv1.ListExecutionsRequest{State: crusterv1.State_STATE_PAUSED},
+			)
 			if err != nil {
 				continue // the host is away
 			}
 			for _, e := range page.GetExecutions() {
 				if e.GetError().GetCode() == string(abi.CodeHostLost) {
 					// or the next time
-					_, _ = c.Workflows().Resume(ctx, &crusterv1.ResumeRequest{Execution: e.GetName()})
+					_, _ = c.Workflows().ResumeExecution(ctx, &crusterv1.ResumeExecutionRequest{Execution: e.GetName()})
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 			transport.Protocols.SetUnencryptedHTTP2(true)
 			defer transport.CloseIdleConnections()
 			req, err := http.NewRequestWithContext(
-				ctx, http.MethodPost, "http://"+p.GRPC+crusterv1.WorkflowService_Start_FullMethodName,
+				ctx, http.MethodPost, "http://"+p.GRPC+crusterv1.WorkflowService_StartExecution_FullMethodName,
 				&unfinished{bytes.NewReader(message), sent, ctx},
 			)
 			if err != nil {
@@ -89,7 +89,7 @@ func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 	require.Less(t, kept, callers/2)
 	c, err := client.Dial(p.GRPC, client.WithRetryFor(0))
 	require.NoError(t, err)
-	_, err = c.Modules().List(t.Context(), &crusterv1.ListModulesRequest{})
+	_, err = c.Deployments().ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	cancel()

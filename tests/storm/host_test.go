@@ -172,9 +172,9 @@ var wireStates = map[client.State]crusterv1.State{
 
 func (h *host) count(ctx context.Context, workflow string, state client.State) (n int) {
 	h.t.Helper()
-	req := &crusterv1.ListRequest{Workflow: workflow, State: wireStates[state], PageSize: 1000}
+	req := &crusterv1.ListExecutionsRequest{Workflow: workflow, State: wireStates[state], PageSize: 1000}
 	for {
-		page, err := h.client.Workflows().List(ctx, req)
+		page, err := h.client.Workflows().ListExecutions(ctx, req)
 		require.NoError(h.t, err, "%s has %d that are %s", workflow, n, state)
 		n += len(page.GetExecutions())
 		if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {

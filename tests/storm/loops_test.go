@@ -56,7 +56,7 @@ func standLoops(t *testing.T, at store) {
 	h.awaitMetric("cruster_instances_waiting_for_core", int64(loops-places))
 	require.EqualValues(t, loops, h.process.Metric("cruster_activities_running"))
 	for i := range loops {
-		d, err := h.client.Workflows().Describe(t.Context(), &crusterv1.DescribeRequest{
+		d, err := h.client.Workflows().GetExecution(t.Context(), &crusterv1.GetExecutionRequest{
 			Execution: "storm/Spin/" + text(i),
 		})
 		require.NoError(t, err)

@@ -351,9 +351,9 @@ type Execution struct {
 	// Why it failed, was interrupted or is paused.
 	Error *Error `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
 	// When its start became durable.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When it became final; absent before.
-	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// The request to stop, if there was one.
 	Interruption *Interruption `protobuf:"bytes,12,opt,name=interruption,proto3" json:"interruption,omitempty"`
 	// The id of the execution whose op started this one; empty if a client did.
@@ -362,16 +362,16 @@ type Execution struct {
 	// hex.
 	RunId string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The attributes for searches, by name. Describe and List tell them.
-	Attributes []*Attribute `protobuf:"bytes,16,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Attributes []*Attribute `protobuf:"bytes,15,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// How far it says that it is, for people. Describe and List tell it.
-	Progress *Progress `protobuf:"bytes,17,opt,name=progress,proto3" json:"progress,omitempty"`
+	Progress *Progress `protobuf:"bytes,16,opt,name=progress,proto3" json:"progress,omitempty"`
 	// How many runs of the execution came before this one: each has continued as the next.
-	Continued uint32 `protobuf:"varint,18,opt,name=continued,proto3" json:"continued,omitempty"`
+	Continued uint32 `protobuf:"varint,17,opt,name=continued,proto3" json:"continued,omitempty"`
 	// The run id of the first of them; the same as run_id if there is none before.
-	ChainId string `protobuf:"bytes,19,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
+	ChainId string `protobuf:"bytes,18,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
 	// The name of the execution whose op started this one: "deployment/Workflow/key". Describe
 	// tells it, unless that one was deleted.
-	Parent        string `protobuf:"bytes,20,opt,name=parent,proto3" json:"parent,omitempty"`
+	Parent        string `protobuf:"bytes,19,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -469,16 +469,16 @@ func (x *Execution) GetError() *Error {
 	return nil
 }
 
-func (x *Execution) GetCreatedAt() *timestamppb.Timestamp {
+func (x *Execution) GetCreateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.CreatedAt
+		return x.CreateTime
 	}
 	return nil
 }
 
-func (x *Execution) GetFinishedAt() *timestamppb.Timestamp {
+func (x *Execution) GetEndTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.FinishedAt
+		return x.EndTime
 	}
 	return nil
 }
@@ -737,7 +737,7 @@ func (x *Progress) GetNote() string {
 type Interruption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When it was made.
-	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	RequestTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=request_time,json=requestTime,proto3" json:"request_time,omitempty"`
 	// Why.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -774,9 +774,9 @@ func (*Interruption) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Interruption) GetAt() *timestamppb.Timestamp {
+func (x *Interruption) GetRequestTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.RequestTime
 	}
 	return nil
 }
@@ -1008,7 +1008,7 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\x12\x12\n" +
 	"\x04type\x18\x04 \x01(\tR\x04type\x12\x1c\n" +
 	"\tretryable\x18\x05 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\x06 \x01(\fR\adetails\"\xb6\x05\n" +
+	"\adetails\x18\x06 \x01(\fR\adetails\"\xb2\x05\n" +
 	"\tExecution\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
@@ -1018,22 +1018,21 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x06digest\x18\x06 \x01(\tR\x06digest\x12'\n" +
 	"\x05state\x18\a \x01(\x0e2\x11.cruster.v1.StateR\x05state\x12+\n" +
 	"\x06result\x18\b \x01(\v2\x13.cruster.v1.PayloadR\x06result\x12'\n" +
-	"\x05error\x18\t \x01(\v2\x11.cruster.v1.ErrorR\x05error\x129\n" +
-	"\n" +
-	"created_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12;\n" +
-	"\vfinished_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"finishedAt\x12<\n" +
+	"\x05error\x18\t \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12;\n" +
+	"\vcreate_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x125\n" +
+	"\bend_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12<\n" +
 	"\finterruption\x18\f \x01(\v2\x18.cruster.v1.InterruptionR\finterruption\x12\x1b\n" +
 	"\tparent_id\x18\r \x01(\tR\bparentId\x12\x15\n" +
 	"\x06run_id\x18\x0e \x01(\tR\x05runId\x125\n" +
 	"\n" +
-	"attributes\x18\x10 \x03(\v2\x15.cruster.v1.AttributeR\n" +
+	"attributes\x18\x0f \x03(\v2\x15.cruster.v1.AttributeR\n" +
 	"attributes\x120\n" +
-	"\bprogress\x18\x11 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12\x1c\n" +
-	"\tcontinued\x18\x12 \x01(\rR\tcontinued\x12\x19\n" +
-	"\bchain_id\x18\x13 \x01(\tR\achainId\x12\x16\n" +
-	"\x06parent\x18\x14 \x01(\tR\x06parent\"\xa6\x01\n" +
+	"\bprogress\x18\x10 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12\x1c\n" +
+	"\tcontinued\x18\x11 \x01(\rR\tcontinued\x12\x19\n" +
+	"\bchain_id\x18\x12 \x01(\tR\achainId\x12\x16\n" +
+	"\x06parent\x18\x13 \x01(\tR\x06parent\"\xa6\x01\n" +
 	"\tAttribute\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x18\n" +
@@ -1044,9 +1043,9 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x04R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x04R\x05total\x12\x12\n" +
-	"\x04note\x18\x03 \x01(\tR\x04note\"R\n" +
-	"\fInterruption\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"e\n" +
+	"\fInterruption\x12=\n" +
+	"\frequest_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\vrequestTime\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"]\n" +
 	"\x04Diff\x12'\n" +
 	"\x04rows\x18\x01 \x03(\v2\x13.cruster.v1.DiffRowR\x04rows\x12\x16\n" +
@@ -1107,13 +1106,13 @@ var file_cruster_v1_common_proto_depIdxs = []int32{
 	1,  // 0: cruster.v1.Execution.state:type_name -> cruster.v1.State
 	2,  // 1: cruster.v1.Execution.result:type_name -> cruster.v1.Payload
 	3,  // 2: cruster.v1.Execution.error:type_name -> cruster.v1.Error
-	11, // 3: cruster.v1.Execution.created_at:type_name -> google.protobuf.Timestamp
-	11, // 4: cruster.v1.Execution.finished_at:type_name -> google.protobuf.Timestamp
+	11, // 3: cruster.v1.Execution.create_time:type_name -> google.protobuf.Timestamp
+	11, // 4: cruster.v1.Execution.end_time:type_name -> google.protobuf.Timestamp
 	7,  // 5: cruster.v1.Execution.interruption:type_name -> cruster.v1.Interruption
 	5,  // 6: cruster.v1.Execution.attributes:type_name -> cruster.v1.Attribute
 	6,  // 7: cruster.v1.Execution.progress:type_name -> cruster.v1.Progress
 	11, // 8: cruster.v1.Attribute.time:type_name -> google.protobuf.Timestamp
-	11, // 9: cruster.v1.Interruption.at:type_name -> google.protobuf.Timestamp
+	11, // 9: cruster.v1.Interruption.request_time:type_name -> google.protobuf.Timestamp
 	9,  // 10: cruster.v1.Diff.rows:type_name -> cruster.v1.DiffRow
 	4,  // 11: cruster.v1.MoveResult.execution:type_name -> cruster.v1.Execution
 	3,  // 12: cruster.v1.MoveResult.error:type_name -> cruster.v1.Error

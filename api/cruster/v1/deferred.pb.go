@@ -21,8 +21,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ResolveRequest settles a promise with a value.
-type ResolveRequest struct {
+// ResolveDeferredRequest settles a promise with a value.
+type ResolveDeferredRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -36,20 +36,20 @@ type ResolveRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ResolveRequest) Reset() {
-	*x = ResolveRequest{}
+func (x *ResolveDeferredRequest) Reset() {
+	*x = ResolveDeferredRequest{}
 	mi := &file_cruster_v1_deferred_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ResolveRequest) String() string {
+func (x *ResolveDeferredRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ResolveRequest) ProtoMessage() {}
+func (*ResolveDeferredRequest) ProtoMessage() {}
 
-func (x *ResolveRequest) ProtoReflect() protoreflect.Message {
+func (x *ResolveDeferredRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_deferred_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -61,60 +61,60 @@ func (x *ResolveRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ResolveRequest.ProtoReflect.Descriptor instead.
-func (*ResolveRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ResolveDeferredRequest.ProtoReflect.Descriptor instead.
+func (*ResolveDeferredRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_deferred_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ResolveRequest) GetNamespace() string {
+func (x *ResolveDeferredRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ResolveRequest) GetExecution() string {
+func (x *ResolveDeferredRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *ResolveRequest) GetName() string {
+func (x *ResolveDeferredRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *ResolveRequest) GetValue() *Payload {
+func (x *ResolveDeferredRequest) GetValue() *Payload {
 	if x != nil {
 		return x.Value
 	}
 	return nil
 }
 
-// ResolveResponse says that the settlement is durable.
-type ResolveResponse struct {
+// ResolveDeferredResponse says that the settlement is durable.
+type ResolveDeferredResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ResolveResponse) Reset() {
-	*x = ResolveResponse{}
+func (x *ResolveDeferredResponse) Reset() {
+	*x = ResolveDeferredResponse{}
 	mi := &file_cruster_v1_deferred_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ResolveResponse) String() string {
+func (x *ResolveDeferredResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ResolveResponse) ProtoMessage() {}
+func (*ResolveDeferredResponse) ProtoMessage() {}
 
-func (x *ResolveResponse) ProtoReflect() protoreflect.Message {
+func (x *ResolveDeferredResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_deferred_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -126,13 +126,13 @@ func (x *ResolveResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ResolveResponse.ProtoReflect.Descriptor instead.
-func (*ResolveResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ResolveDeferredResponse.ProtoReflect.Descriptor instead.
+func (*ResolveDeferredResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_deferred_proto_rawDescGZIP(), []int{1}
 }
 
-// RejectRequest settles a promise with an error.
-type RejectRequest struct {
+// RejectDeferredRequest settles a promise with an error.
+type RejectDeferredRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -148,20 +148,20 @@ type RejectRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RejectRequest) Reset() {
-	*x = RejectRequest{}
+func (x *RejectDeferredRequest) Reset() {
+	*x = RejectDeferredRequest{}
 	mi := &file_cruster_v1_deferred_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RejectRequest) String() string {
+func (x *RejectDeferredRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RejectRequest) ProtoMessage() {}
+func (*RejectDeferredRequest) ProtoMessage() {}
 
-func (x *RejectRequest) ProtoReflect() protoreflect.Message {
+func (x *RejectDeferredRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_deferred_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -173,67 +173,67 @@ func (x *RejectRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RejectRequest.ProtoReflect.Descriptor instead.
-func (*RejectRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use RejectDeferredRequest.ProtoReflect.Descriptor instead.
+func (*RejectDeferredRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_deferred_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *RejectRequest) GetNamespace() string {
+func (x *RejectDeferredRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *RejectRequest) GetExecution() string {
+func (x *RejectDeferredRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *RejectRequest) GetName() string {
+func (x *RejectDeferredRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *RejectRequest) GetMessage() string {
+func (x *RejectDeferredRequest) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
 	return ""
 }
 
-func (x *RejectRequest) GetType() string {
+func (x *RejectDeferredRequest) GetType() string {
 	if x != nil {
 		return x.Type
 	}
 	return ""
 }
 
-// RejectResponse says that the settlement is durable.
-type RejectResponse struct {
+// RejectDeferredResponse says that the settlement is durable.
+type RejectDeferredResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RejectResponse) Reset() {
-	*x = RejectResponse{}
+func (x *RejectDeferredResponse) Reset() {
+	*x = RejectDeferredResponse{}
 	mi := &file_cruster_v1_deferred_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RejectResponse) String() string {
+func (x *RejectDeferredResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RejectResponse) ProtoMessage() {}
+func (*RejectDeferredResponse) ProtoMessage() {}
 
-func (x *RejectResponse) ProtoReflect() protoreflect.Message {
+func (x *RejectDeferredResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_deferred_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -245,8 +245,8 @@ func (x *RejectResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RejectResponse.ProtoReflect.Descriptor instead.
-func (*RejectResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use RejectDeferredResponse.ProtoReflect.Descriptor instead.
+func (*RejectDeferredResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_deferred_proto_rawDescGZIP(), []int{3}
 }
 
@@ -255,23 +255,23 @@ var File_cruster_v1_deferred_proto protoreflect.FileDescriptor
 const file_cruster_v1_deferred_proto_rawDesc = "" +
 	"\n" +
 	"\x19cruster/v1/deferred.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\"\x8b\x01\n" +
-	"\x0eResolveRequest\x12\x1c\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\"\x93\x01\n" +
+	"\x16ResolveDeferredRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
-	"\x05value\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"\x11\n" +
-	"\x0fResolveResponse\"\x8d\x01\n" +
-	"\rRejectRequest\x12\x1c\n" +
+	"\x05value\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"\x19\n" +
+	"\x17ResolveDeferredResponse\"\x95\x01\n" +
+	"\x15RejectDeferredRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x12\n" +
-	"\x04type\x18\x05 \x01(\tR\x04type\"\x10\n" +
-	"\x0eRejectResponse2\x96\x01\n" +
-	"\x0fDeferredService\x12B\n" +
-	"\aResolve\x12\x1a.cruster.v1.ResolveRequest\x1a\x1b.cruster.v1.ResolveResponse\x12?\n" +
-	"\x06Reject\x12\x19.cruster.v1.RejectRequest\x1a\x1a.cruster.v1.RejectResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x04type\x18\x05 \x01(\tR\x04type\"\x18\n" +
+	"\x16RejectDeferredResponse2\xc6\x01\n" +
+	"\x0fDeferredService\x12Z\n" +
+	"\x0fResolveDeferred\x12\".cruster.v1.ResolveDeferredRequest\x1a#.cruster.v1.ResolveDeferredResponse\x12W\n" +
+	"\x0eRejectDeferred\x12!.cruster.v1.RejectDeferredRequest\x1a\".cruster.v1.RejectDeferredResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_deferred_proto_rawDescOnce sync.Once
@@ -287,18 +287,18 @@ func file_cruster_v1_deferred_proto_rawDescGZIP() []byte {
 
 var file_cruster_v1_deferred_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_cruster_v1_deferred_proto_goTypes = []any{
-	(*ResolveRequest)(nil),  // 0: cruster.v1.ResolveRequest
-	(*ResolveResponse)(nil), // 1: cruster.v1.ResolveResponse
-	(*RejectRequest)(nil),   // 2: cruster.v1.RejectRequest
-	(*RejectResponse)(nil),  // 3: cruster.v1.RejectResponse
-	(*Payload)(nil),         // 4: cruster.v1.Payload
+	(*ResolveDeferredRequest)(nil),  // 0: cruster.v1.ResolveDeferredRequest
+	(*ResolveDeferredResponse)(nil), // 1: cruster.v1.ResolveDeferredResponse
+	(*RejectDeferredRequest)(nil),   // 2: cruster.v1.RejectDeferredRequest
+	(*RejectDeferredResponse)(nil),  // 3: cruster.v1.RejectDeferredResponse
+	(*Payload)(nil),                 // 4: cruster.v1.Payload
 }
 var file_cruster_v1_deferred_proto_depIdxs = []int32{
-	4, // 0: cruster.v1.ResolveRequest.value:type_name -> cruster.v1.Payload
-	0, // 1: cruster.v1.DeferredService.Resolve:input_type -> cruster.v1.ResolveRequest
-	2, // 2: cruster.v1.DeferredService.Reject:input_type -> cruster.v1.RejectRequest
-	1, // 3: cruster.v1.DeferredService.Resolve:output_type -> cruster.v1.ResolveResponse
-	3, // 4: cruster.v1.DeferredService.Reject:output_type -> cruster.v1.RejectResponse
+	4, // 0: cruster.v1.ResolveDeferredRequest.value:type_name -> cruster.v1.Payload
+	0, // 1: cruster.v1.DeferredService.ResolveDeferred:input_type -> cruster.v1.ResolveDeferredRequest
+	2, // 2: cruster.v1.DeferredService.RejectDeferred:input_type -> cruster.v1.RejectDeferredRequest
+	1, // 3: cruster.v1.DeferredService.ResolveDeferred:output_type -> cruster.v1.ResolveDeferredResponse
+	3, // 4: cruster.v1.DeferredService.RejectDeferred:output_type -> cruster.v1.RejectDeferredResponse
 	3, // [3:5] is the sub-list for method output_type
 	1, // [1:3] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name

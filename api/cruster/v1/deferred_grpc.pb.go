@@ -19,8 +19,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	DeferredService_Resolve_FullMethodName = "/cruster.v1.DeferredService/Resolve"
-	DeferredService_Reject_FullMethodName  = "/cruster.v1.DeferredService/Reject"
+	DeferredService_ResolveDeferred_FullMethodName = "/cruster.v1.DeferredService/ResolveDeferred"
+	DeferredService_RejectDeferred_FullMethodName  = "/cruster.v1.DeferredService/RejectDeferred"
 )
 
 // DeferredServiceClient is the client API for DeferredService service.
@@ -32,9 +32,9 @@ const (
 // first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
 type DeferredServiceClient interface {
 	// Resolve settles a promise with a value.
-	Resolve(ctx context.Context, in *ResolveRequest, opts ...grpc.CallOption) (*ResolveResponse, error)
+	ResolveDeferred(ctx context.Context, in *ResolveDeferredRequest, opts ...grpc.CallOption) (*ResolveDeferredResponse, error)
 	// Reject settles a promise with an error.
-	Reject(ctx context.Context, in *RejectRequest, opts ...grpc.CallOption) (*RejectResponse, error)
+	RejectDeferred(ctx context.Context, in *RejectDeferredRequest, opts ...grpc.CallOption) (*RejectDeferredResponse, error)
 }
 
 type deferredServiceClient struct {
@@ -45,20 +45,20 @@ func NewDeferredServiceClient(cc grpc.ClientConnInterface) DeferredServiceClient
 	return &deferredServiceClient{cc}
 }
 
-func (c *deferredServiceClient) Resolve(ctx context.Context, in *ResolveRequest, opts ...grpc.CallOption) (*ResolveResponse, error) {
+func (c *deferredServiceClient) ResolveDeferred(ctx context.Context, in *ResolveDeferredRequest, opts ...grpc.CallOption) (*ResolveDeferredResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ResolveResponse)
-	err := c.cc.Invoke(ctx, DeferredService_Resolve_FullMethodName, in, out, cOpts...)
+	out := new(ResolveDeferredResponse)
+	err := c.cc.Invoke(ctx, DeferredService_ResolveDeferred_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *deferredServiceClient) Reject(ctx context.Context, in *RejectRequest, opts ...grpc.CallOption) (*RejectResponse, error) {
+func (c *deferredServiceClient) RejectDeferred(ctx context.Context, in *RejectDeferredRequest, opts ...grpc.CallOption) (*RejectDeferredResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RejectResponse)
-	err := c.cc.Invoke(ctx, DeferredService_Reject_FullMethodName, in, out, cOpts...)
+	out := new(RejectDeferredResponse)
+	err := c.cc.Invoke(ctx, DeferredService_RejectDeferred_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,9 @@ func (c *deferredServiceClient) Reject(ctx context.Context, in *RejectRequest, o
 // first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
 type DeferredServiceServer interface {
 	// Resolve settles a promise with a value.
-	Resolve(context.Context, *ResolveRequest) (*ResolveResponse, error)
+	ResolveDeferred(context.Context, *ResolveDeferredRequest) (*ResolveDeferredResponse, error)
 	// Reject settles a promise with an error.
-	Reject(context.Context, *RejectRequest) (*RejectResponse, error)
+	RejectDeferred(context.Context, *RejectDeferredRequest) (*RejectDeferredResponse, error)
 	mustEmbedUnimplementedDeferredServiceServer()
 }
 
@@ -87,11 +87,11 @@ type DeferredServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedDeferredServiceServer struct{}
 
-func (UnimplementedDeferredServiceServer) Resolve(context.Context, *ResolveRequest) (*ResolveResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Resolve not implemented")
+func (UnimplementedDeferredServiceServer) ResolveDeferred(context.Context, *ResolveDeferredRequest) (*ResolveDeferredResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveDeferred not implemented")
 }
-func (UnimplementedDeferredServiceServer) Reject(context.Context, *RejectRequest) (*RejectResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Reject not implemented")
+func (UnimplementedDeferredServiceServer) RejectDeferred(context.Context, *RejectDeferredRequest) (*RejectDeferredResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RejectDeferred not implemented")
 }
 func (UnimplementedDeferredServiceServer) mustEmbedUnimplementedDeferredServiceServer() {}
 func (UnimplementedDeferredServiceServer) testEmbeddedByValue()                         {}
@@ -114,38 +114,38 @@ func RegisterDeferredServiceServer(s grpc.ServiceRegistrar, srv DeferredServiceS
 	s.RegisterService(&DeferredService_ServiceDesc, srv)
 }
 
-func _DeferredService_Resolve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ResolveRequest)
+func _DeferredService_ResolveDeferred_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveDeferredRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(DeferredServiceServer).Resolve(ctx, in)
+		return srv.(DeferredServiceServer).ResolveDeferred(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: DeferredService_Resolve_FullMethodName,
+		FullMethod: DeferredService_ResolveDeferred_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(DeferredServiceServer).Resolve(ctx, req.(*ResolveRequest))
+		return srv.(DeferredServiceServer).ResolveDeferred(ctx, req.(*ResolveDeferredRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _DeferredService_Reject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RejectRequest)
+func _DeferredService_RejectDeferred_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RejectDeferredRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(DeferredServiceServer).Reject(ctx, in)
+		return srv.(DeferredServiceServer).RejectDeferred(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: DeferredService_Reject_FullMethodName,
+		FullMethod: DeferredService_RejectDeferred_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(DeferredServiceServer).Reject(ctx, req.(*RejectRequest))
+		return srv.(DeferredServiceServer).RejectDeferred(ctx, req.(*RejectDeferredRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -158,12 +158,12 @@ var DeferredService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*DeferredServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Resolve",
-			Handler:    _DeferredService_Resolve_Handler,
+			MethodName: "ResolveDeferred",
+			Handler:    _DeferredService_ResolveDeferred_Handler,
 		},
 		{
-			MethodName: "Reject",
-			Handler:    _DeferredService_Reject_Handler,
+			MethodName: "RejectDeferred",
+			Handler:    _DeferredService_RejectDeferred_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

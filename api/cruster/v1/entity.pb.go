@@ -118,8 +118,8 @@ func (x *Operation) GetAgain() bool {
 	return false
 }
 
-// CallRequest asks for an operation.
-type CallRequest struct {
+// CallEntityRequest asks for an operation.
+type CallEntityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to perform.
 	Operation *Operation `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
@@ -129,20 +129,20 @@ type CallRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CallRequest) Reset() {
-	*x = CallRequest{}
+func (x *CallEntityRequest) Reset() {
+	*x = CallEntityRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CallRequest) String() string {
+func (x *CallEntityRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CallRequest) ProtoMessage() {}
+func (*CallEntityRequest) ProtoMessage() {}
 
-func (x *CallRequest) ProtoReflect() protoreflect.Message {
+func (x *CallEntityRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -154,27 +154,27 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
-func (*CallRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use CallEntityRequest.ProtoReflect.Descriptor instead.
+func (*CallEntityRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *CallRequest) GetOperation() *Operation {
+func (x *CallEntityRequest) GetOperation() *Operation {
 	if x != nil {
 		return x.Operation
 	}
 	return nil
 }
 
-func (x *CallRequest) GetEncoding() Encoding {
+func (x *CallEntityRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// CallResponse is the outcome of an operation.
-type CallResponse struct {
+// CallEntityResponse is the outcome of an operation.
+type CallEntityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result, if it succeeded.
 	Result *Payload `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
@@ -184,20 +184,20 @@ type CallResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CallResponse) Reset() {
-	*x = CallResponse{}
+func (x *CallEntityResponse) Reset() {
+	*x = CallEntityResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CallResponse) String() string {
+func (x *CallEntityResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CallResponse) ProtoMessage() {}
+func (*CallEntityResponse) ProtoMessage() {}
 
-func (x *CallResponse) ProtoReflect() protoreflect.Message {
+func (x *CallEntityResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -209,27 +209,27 @@ func (x *CallResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CallResponse.ProtoReflect.Descriptor instead.
-func (*CallResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use CallEntityResponse.ProtoReflect.Descriptor instead.
+func (*CallEntityResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *CallResponse) GetResult() *Payload {
+func (x *CallEntityResponse) GetResult() *Payload {
 	if x != nil {
 		return x.Result
 	}
 	return nil
 }
 
-func (x *CallResponse) GetError() *Error {
+func (x *CallEntityResponse) GetError() *Error {
 	if x != nil {
 		return x.Error
 	}
 	return nil
 }
 
-// CallsRequest is some of the calls of a stream.
-type CallsRequest struct {
+// StreamCallsRequest is some of the calls of a stream.
+type StreamCallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The calls, at most 1000. If more than 2500 of a stream are under way, those
 	// beyond are refused (CR-5002), and can be made again later.
@@ -240,20 +240,20 @@ type CallsRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CallsRequest) Reset() {
-	*x = CallsRequest{}
+func (x *StreamCallsRequest) Reset() {
+	*x = StreamCallsRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CallsRequest) String() string {
+func (x *StreamCallsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CallsRequest) ProtoMessage() {}
+func (*StreamCallsRequest) ProtoMessage() {}
 
-func (x *CallsRequest) ProtoReflect() protoreflect.Message {
+func (x *StreamCallsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -265,19 +265,19 @@ func (x *CallsRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CallsRequest.ProtoReflect.Descriptor instead.
-func (*CallsRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use StreamCallsRequest.ProtoReflect.Descriptor instead.
+func (*StreamCallsRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *CallsRequest) GetCalls() []*StreamedCall {
+func (x *StreamCallsRequest) GetCalls() []*StreamedCall {
 	if x != nil {
 		return x.Calls
 	}
 	return nil
 }
 
-func (x *CallsRequest) GetGivenUp() []uint64 {
+func (x *StreamCallsRequest) GetGivenUp() []uint64 {
 	if x != nil {
 		return x.GivenUp
 	}
@@ -290,7 +290,7 @@ type StreamedCall struct {
 	// Tells it from the others of the stream: above the id of the call before.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What to perform.
-	Request *CallRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	Request *CallEntityRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
 	// For how long the caller waits; absent means for as long as the stream is there.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -334,7 +334,7 @@ func (x *StreamedCall) GetId() uint64 {
 	return 0
 }
 
-func (x *StreamedCall) GetRequest() *CallRequest {
+func (x *StreamedCall) GetRequest() *CallEntityRequest {
 	if x != nil {
 		return x.Request
 	}
@@ -348,8 +348,8 @@ func (x *StreamedCall) GetTimeout() *durationpb.Duration {
 	return nil
 }
 
-// CallsResponse is some of the answers of a stream.
-type CallsResponse struct {
+// StreamCallsResponse is some of the answers of a stream.
+type StreamCallsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answers.
 	Answers []*StreamedAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
@@ -360,20 +360,20 @@ type CallsResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CallsResponse) Reset() {
-	*x = CallsResponse{}
+func (x *StreamCallsResponse) Reset() {
+	*x = StreamCallsResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CallsResponse) String() string {
+func (x *StreamCallsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CallsResponse) ProtoMessage() {}
+func (*StreamCallsResponse) ProtoMessage() {}
 
-func (x *CallsResponse) ProtoReflect() protoreflect.Message {
+func (x *StreamCallsResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -385,19 +385,19 @@ func (x *CallsResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CallsResponse.ProtoReflect.Descriptor instead.
-func (*CallsResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use StreamCallsResponse.ProtoReflect.Descriptor instead.
+func (*StreamCallsResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *CallsResponse) GetAnswers() []*StreamedAnswer {
+func (x *StreamCallsResponse) GetAnswers() []*StreamedAnswer {
 	if x != nil {
 		return x.Answers
 	}
 	return nil
 }
 
-func (x *CallsResponse) GetLastTaken() uint64 {
+func (x *StreamCallsResponse) GetLastTaken() uint64 {
 	if x != nil && x.LastTaken != nil {
 		return *x.LastTaken
 	}
@@ -410,8 +410,8 @@ type StreamedAnswer struct {
 	// The call.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The outcome.
-	Response *CallResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	// If there is no outcome, why: the status that a Call would have, a
+	Response *CallEntityResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
+	// If there is no outcome, why: the status that a CallEntity would have, a
 	// google.rpc.Status.
 	Status        []byte `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -455,7 +455,7 @@ func (x *StreamedAnswer) GetId() uint64 {
 	return 0
 }
 
-func (x *StreamedAnswer) GetResponse() *CallResponse {
+func (x *StreamedAnswer) GetResponse() *CallEntityResponse {
 	if x != nil {
 		return x.Response
 	}
@@ -469,8 +469,8 @@ func (x *StreamedAnswer) GetStatus() []byte {
 	return nil
 }
 
-// SendRequest asks for an operation whose caller does not wait.
-type SendRequest struct {
+// SendToEntityRequest asks for an operation whose caller does not wait.
+type SendToEntityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to perform.
 	Operation     *Operation `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
@@ -478,20 +478,20 @@ type SendRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SendRequest) Reset() {
-	*x = SendRequest{}
+func (x *SendToEntityRequest) Reset() {
+	*x = SendToEntityRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SendRequest) String() string {
+func (x *SendToEntityRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SendRequest) ProtoMessage() {}
+func (*SendToEntityRequest) ProtoMessage() {}
 
-func (x *SendRequest) ProtoReflect() protoreflect.Message {
+func (x *SendToEntityRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -503,39 +503,39 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
-func (*SendRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use SendToEntityRequest.ProtoReflect.Descriptor instead.
+func (*SendToEntityRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *SendRequest) GetOperation() *Operation {
+func (x *SendToEntityRequest) GetOperation() *Operation {
 	if x != nil {
 		return x.Operation
 	}
 	return nil
 }
 
-// SendResponse says that the message is durable.
-type SendResponse struct {
+// SendToEntityResponse says that the message is durable.
+type SendToEntityResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SendResponse) Reset() {
-	*x = SendResponse{}
+func (x *SendToEntityResponse) Reset() {
+	*x = SendToEntityResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SendResponse) String() string {
+func (x *SendToEntityResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SendResponse) ProtoMessage() {}
+func (*SendToEntityResponse) ProtoMessage() {}
 
-func (x *SendResponse) ProtoReflect() protoreflect.Message {
+func (x *SendToEntityResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -547,13 +547,13 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
-func (*SendResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use SendToEntityResponse.ProtoReflect.Descriptor instead.
+func (*SendToEntityResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{8}
 }
 
-// StateRequest asks for the state of an entity.
-type StateRequest struct {
+// GetEntityRequest asks for the state of an entity.
+type GetEntityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -565,20 +565,20 @@ type StateRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StateRequest) Reset() {
-	*x = StateRequest{}
+func (x *GetEntityRequest) Reset() {
+	*x = GetEntityRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StateRequest) String() string {
+func (x *GetEntityRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StateRequest) ProtoMessage() {}
+func (*GetEntityRequest) ProtoMessage() {}
 
-func (x *StateRequest) ProtoReflect() protoreflect.Message {
+func (x *GetEntityRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -590,34 +590,34 @@ func (x *StateRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StateRequest.ProtoReflect.Descriptor instead.
-func (*StateRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetEntityRequest.ProtoReflect.Descriptor instead.
+func (*GetEntityRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *StateRequest) GetNamespace() string {
+func (x *GetEntityRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *StateRequest) GetEntity() string {
+func (x *GetEntityRequest) GetEntity() string {
 	if x != nil {
 		return x.Entity
 	}
 	return ""
 }
 
-func (x *StateRequest) GetEncoding() Encoding {
+func (x *GetEntityRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// StateResponse is an entity as it is.
-type StateResponse struct {
+// GetEntityResponse is an entity as it is.
+type GetEntityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entity.
 	Entity *Entity `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"`
@@ -629,20 +629,20 @@ type StateResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StateResponse) Reset() {
-	*x = StateResponse{}
+func (x *GetEntityResponse) Reset() {
+	*x = GetEntityResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StateResponse) String() string {
+func (x *GetEntityResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StateResponse) ProtoMessage() {}
+func (*GetEntityResponse) ProtoMessage() {}
 
-func (x *StateResponse) ProtoReflect() protoreflect.Message {
+func (x *GetEntityResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -654,26 +654,26 @@ func (x *StateResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StateResponse.ProtoReflect.Descriptor instead.
-func (*StateResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetEntityResponse.ProtoReflect.Descriptor instead.
+func (*GetEntityResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *StateResponse) GetEntity() *Entity {
+func (x *GetEntityResponse) GetEntity() *Entity {
 	if x != nil {
 		return x.Entity
 	}
 	return nil
 }
 
-func (x *StateResponse) GetState() *Payload {
+func (x *GetEntityResponse) GetState() *Payload {
 	if x != nil {
 		return x.State
 	}
 	return nil
 }
 
-func (x *StateResponse) GetParked() int32 {
+func (x *GetEntityResponse) GetParked() int32 {
 	if x != nil {
 		return x.Parked
 	}
@@ -694,9 +694,9 @@ type Entity struct {
 	// The version of the shape of its state.
 	StateVersion uint32 `protobuf:"varint,5,opt,name=state_version,json=stateVersion,proto3" json:"state_version,omitempty"`
 	// When its first operation became durable.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When its state was last changed.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -766,16 +766,16 @@ func (x *Entity) GetStateVersion() uint32 {
 	return 0
 }
 
-func (x *Entity) GetCreatedAt() *timestamppb.Timestamp {
+func (x *Entity) GetCreateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.CreatedAt
+		return x.CreateTime
 	}
 	return nil
 }
 
-func (x *Entity) GetUpdatedAt() *timestamppb.Timestamp {
+func (x *Entity) GetUpdateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.UpdatedAt
+		return x.UpdateTime
 	}
 	return nil
 }
@@ -908,8 +908,8 @@ func (x *ListEntitiesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// DestroyRequest asks for the state of an entity to be deleted.
-type DestroyRequest struct {
+// DestroyEntityRequest asks for the state of an entity to be deleted.
+type DestroyEntityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -921,20 +921,20 @@ type DestroyRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DestroyRequest) Reset() {
-	*x = DestroyRequest{}
+func (x *DestroyEntityRequest) Reset() {
+	*x = DestroyEntityRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DestroyRequest) String() string {
+func (x *DestroyEntityRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DestroyRequest) ProtoMessage() {}
+func (*DestroyEntityRequest) ProtoMessage() {}
 
-func (x *DestroyRequest) ProtoReflect() protoreflect.Message {
+func (x *DestroyEntityRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -946,53 +946,53 @@ func (x *DestroyRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DestroyRequest.ProtoReflect.Descriptor instead.
-func (*DestroyRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use DestroyEntityRequest.ProtoReflect.Descriptor instead.
+func (*DestroyEntityRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *DestroyRequest) GetNamespace() string {
+func (x *DestroyEntityRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *DestroyRequest) GetEntity() string {
+func (x *DestroyEntityRequest) GetEntity() string {
 	if x != nil {
 		return x.Entity
 	}
 	return ""
 }
 
-func (x *DestroyRequest) GetRequestId() string {
+func (x *DestroyEntityRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
 	}
 	return ""
 }
 
-// DestroyResponse says that the state is gone.
-type DestroyResponse struct {
+// DestroyEntityResponse says that the state is gone.
+type DestroyEntityResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DestroyResponse) Reset() {
-	*x = DestroyResponse{}
+func (x *DestroyEntityResponse) Reset() {
+	*x = DestroyEntityResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DestroyResponse) String() string {
+func (x *DestroyEntityResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DestroyResponse) ProtoMessage() {}
+func (*DestroyEntityResponse) ProtoMessage() {}
 
-func (x *DestroyResponse) ProtoReflect() protoreflect.Message {
+func (x *DestroyEntityResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1004,13 +1004,13 @@ func (x *DestroyResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DestroyResponse.ProtoReflect.Descriptor instead.
-func (*DestroyResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use DestroyEntityResponse.ProtoReflect.Descriptor instead.
+func (*DestroyEntityResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{15}
 }
 
-// ListLocksRequest asks for a page of locks.
-type ListLocksRequest struct {
+// ListEntityLocksRequest asks for a page of locks.
+type ListEntityLocksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1022,20 +1022,20 @@ type ListLocksRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListLocksRequest) Reset() {
-	*x = ListLocksRequest{}
+func (x *ListEntityLocksRequest) Reset() {
+	*x = ListEntityLocksRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListLocksRequest) String() string {
+func (x *ListEntityLocksRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListLocksRequest) ProtoMessage() {}
+func (*ListEntityLocksRequest) ProtoMessage() {}
 
-func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
+func (x *ListEntityLocksRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1047,34 +1047,34 @@ func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListLocksRequest.ProtoReflect.Descriptor instead.
-func (*ListLocksRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListEntityLocksRequest.ProtoReflect.Descriptor instead.
+func (*ListEntityLocksRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *ListLocksRequest) GetNamespace() string {
+func (x *ListEntityLocksRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ListLocksRequest) GetPageSize() int32 {
+func (x *ListEntityLocksRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
 	}
 	return 0
 }
 
-func (x *ListLocksRequest) GetPageToken() string {
+func (x *ListEntityLocksRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
 	}
 	return ""
 }
 
-// ListLocksResponse holds a page of locks.
-type ListLocksResponse struct {
+// ListEntityLocksResponse holds a page of locks.
+type ListEntityLocksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The locks that are held.
 	Locks []*EntityLock `protobuf:"bytes,1,rep,name=locks,proto3" json:"locks,omitempty"`
@@ -1084,20 +1084,20 @@ type ListLocksResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListLocksResponse) Reset() {
-	*x = ListLocksResponse{}
+func (x *ListEntityLocksResponse) Reset() {
+	*x = ListEntityLocksResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListLocksResponse) String() string {
+func (x *ListEntityLocksResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListLocksResponse) ProtoMessage() {}
+func (*ListEntityLocksResponse) ProtoMessage() {}
 
-func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
+func (x *ListEntityLocksResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1109,19 +1109,19 @@ func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListLocksResponse.ProtoReflect.Descriptor instead.
-func (*ListLocksResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListEntityLocksResponse.ProtoReflect.Descriptor instead.
+func (*ListEntityLocksResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *ListLocksResponse) GetLocks() []*EntityLock {
+func (x *ListEntityLocksResponse) GetLocks() []*EntityLock {
 	if x != nil {
 		return x.Locks
 	}
 	return nil
 }
 
-func (x *ListLocksResponse) GetNextPageToken() string {
+func (x *ListEntityLocksResponse) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
 	}
@@ -1138,7 +1138,7 @@ type EntityLock struct {
 	// The execution that has locked it: "deployment/Workflow/key".
 	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	// When.
-	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	LockTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=lock_time,json=lockTime,proto3" json:"lock_time,omitempty"`
 	// The first callers queued for the lock, in order.
 	Waiters []*LockWaiter `protobuf:"bytes,5,rep,name=waiters,proto3" json:"waiters,omitempty"`
 	// How many wait.
@@ -1198,9 +1198,9 @@ func (x *EntityLock) GetHolder() string {
 	return ""
 }
 
-func (x *EntityLock) GetSince() *timestamppb.Timestamp {
+func (x *EntityLock) GetLockTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.Since
+		return x.LockTime
 	}
 	return nil
 }
@@ -1227,7 +1227,7 @@ type LockWaiter struct {
 	// The cause of the wait: "lock", or the name of the operation.
 	Operation string `protobuf:"bytes,2,opt,name=operation,proto3" json:"operation,omitempty"`
 	// Since when.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	QueueTime     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=queue_time,json=queueTime,proto3" json:"queue_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1276,15 +1276,15 @@ func (x *LockWaiter) GetOperation() string {
 	return ""
 }
 
-func (x *LockWaiter) GetSince() *timestamppb.Timestamp {
+func (x *LockWaiter) GetQueueTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.Since
+		return x.QueueTime
 	}
 	return nil
 }
 
-// UnlockRequest asks for the lock of an entity to be taken away.
-type UnlockRequest struct {
+// UnlockEntityRequest asks for the lock of an entity to be taken away.
+type UnlockEntityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1294,20 +1294,20 @@ type UnlockRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UnlockRequest) Reset() {
-	*x = UnlockRequest{}
+func (x *UnlockEntityRequest) Reset() {
+	*x = UnlockEntityRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UnlockRequest) String() string {
+func (x *UnlockEntityRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UnlockRequest) ProtoMessage() {}
+func (*UnlockEntityRequest) ProtoMessage() {}
 
-func (x *UnlockRequest) ProtoReflect() protoreflect.Message {
+func (x *UnlockEntityRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1319,27 +1319,27 @@ func (x *UnlockRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UnlockRequest.ProtoReflect.Descriptor instead.
-func (*UnlockRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use UnlockEntityRequest.ProtoReflect.Descriptor instead.
+func (*UnlockEntityRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *UnlockRequest) GetNamespace() string {
+func (x *UnlockEntityRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *UnlockRequest) GetEntity() string {
+func (x *UnlockEntityRequest) GetEntity() string {
 	if x != nil {
 		return x.Entity
 	}
 	return ""
 }
 
-// UnlockResponse says that the entity is not locked any more.
-type UnlockResponse struct {
+// UnlockEntityResponse says that the entity is not locked any more.
+type UnlockEntityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution that had locked it; empty if none had.
 	Holder        string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
@@ -1347,20 +1347,20 @@ type UnlockResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UnlockResponse) Reset() {
-	*x = UnlockResponse{}
+func (x *UnlockEntityResponse) Reset() {
+	*x = UnlockEntityResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UnlockResponse) String() string {
+func (x *UnlockEntityResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UnlockResponse) ProtoMessage() {}
+func (*UnlockEntityResponse) ProtoMessage() {}
 
-func (x *UnlockResponse) ProtoReflect() protoreflect.Message {
+func (x *UnlockEntityResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1372,20 +1372,20 @@ func (x *UnlockResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UnlockResponse.ProtoReflect.Descriptor instead.
-func (*UnlockResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use UnlockEntityResponse.ProtoReflect.Descriptor instead.
+func (*UnlockEntityResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *UnlockResponse) GetHolder() string {
+func (x *UnlockEntityResponse) GetHolder() string {
 	if x != nil {
 		return x.Holder
 	}
 	return ""
 }
 
-// ListParkedRequest asks for a page of parked messages.
-type ListParkedRequest struct {
+// ListParkedMessagesRequest asks for a page of parked messages.
+type ListParkedMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1401,20 +1401,20 @@ type ListParkedRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListParkedRequest) Reset() {
-	*x = ListParkedRequest{}
+func (x *ListParkedMessagesRequest) Reset() {
+	*x = ListParkedMessagesRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListParkedRequest) String() string {
+func (x *ListParkedMessagesRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListParkedRequest) ProtoMessage() {}
+func (*ListParkedMessagesRequest) ProtoMessage() {}
 
-func (x *ListParkedRequest) ProtoReflect() protoreflect.Message {
+func (x *ListParkedMessagesRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1426,48 +1426,48 @@ func (x *ListParkedRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListParkedRequest.ProtoReflect.Descriptor instead.
-func (*ListParkedRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListParkedMessagesRequest.ProtoReflect.Descriptor instead.
+func (*ListParkedMessagesRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{22}
 }
 
-func (x *ListParkedRequest) GetNamespace() string {
+func (x *ListParkedMessagesRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ListParkedRequest) GetType() string {
+func (x *ListParkedMessagesRequest) GetType() string {
 	if x != nil {
 		return x.Type
 	}
 	return ""
 }
 
-func (x *ListParkedRequest) GetEntity() string {
+func (x *ListParkedMessagesRequest) GetEntity() string {
 	if x != nil {
 		return x.Entity
 	}
 	return ""
 }
 
-func (x *ListParkedRequest) GetPageSize() int32 {
+func (x *ListParkedMessagesRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
 	}
 	return 0
 }
 
-func (x *ListParkedRequest) GetPageToken() string {
+func (x *ListParkedMessagesRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
 	}
 	return ""
 }
 
-// ListParkedResponse holds a page of parked messages.
-type ListParkedResponse struct {
+// ListParkedMessagesResponse holds a page of parked messages.
+type ListParkedMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages.
 	Messages []*ParkedMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -1477,20 +1477,20 @@ type ListParkedResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListParkedResponse) Reset() {
-	*x = ListParkedResponse{}
+func (x *ListParkedMessagesResponse) Reset() {
+	*x = ListParkedMessagesResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListParkedResponse) String() string {
+func (x *ListParkedMessagesResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListParkedResponse) ProtoMessage() {}
+func (*ListParkedMessagesResponse) ProtoMessage() {}
 
-func (x *ListParkedResponse) ProtoReflect() protoreflect.Message {
+func (x *ListParkedMessagesResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1502,19 +1502,19 @@ func (x *ListParkedResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListParkedResponse.ProtoReflect.Descriptor instead.
-func (*ListParkedResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListParkedMessagesResponse.ProtoReflect.Descriptor instead.
+func (*ListParkedMessagesResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{23}
 }
 
-func (x *ListParkedResponse) GetMessages() []*ParkedMessage {
+func (x *ListParkedMessagesResponse) GetMessages() []*ParkedMessage {
 	if x != nil {
 		return x.Messages
 	}
 	return nil
 }
 
-func (x *ListParkedResponse) GetNextPageToken() string {
+func (x *ListParkedMessagesResponse) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
 	}
@@ -1537,9 +1537,9 @@ type ParkedMessage struct {
 	// The name of the operation, or of the workflow.
 	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	// When it was sent.
-	SentAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
+	SendTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=send_time,json=sendTime,proto3" json:"send_time,omitempty"`
 	// When it was parked.
-	ParkedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=parked_at,json=parkedAt,proto3" json:"parked_at,omitempty"`
+	ParkTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=park_time,json=parkTime,proto3" json:"park_time,omitempty"`
 	// How often it was tried, since it was sent or retried.
 	Attempts int32 `protobuf:"varint,8,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// Why it could not be performed.
@@ -1617,16 +1617,16 @@ func (x *ParkedMessage) GetName() string {
 	return ""
 }
 
-func (x *ParkedMessage) GetSentAt() *timestamppb.Timestamp {
+func (x *ParkedMessage) GetSendTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.SentAt
+		return x.SendTime
 	}
 	return nil
 }
 
-func (x *ParkedMessage) GetParkedAt() *timestamppb.Timestamp {
+func (x *ParkedMessage) GetParkTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.ParkedAt
+		return x.ParkTime
 	}
 	return nil
 }
@@ -1659,8 +1659,8 @@ func (x *ParkedMessage) GetBytes() int64 {
 	return 0
 }
 
-// RetryParkedRequest asks for parked messages to be performed.
-type RetryParkedRequest struct {
+// RetryParkedMessagesRequest asks for parked messages to be performed.
+type RetryParkedMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1675,20 +1675,20 @@ type RetryParkedRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RetryParkedRequest) Reset() {
-	*x = RetryParkedRequest{}
+func (x *RetryParkedMessagesRequest) Reset() {
+	*x = RetryParkedMessagesRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RetryParkedRequest) String() string {
+func (x *RetryParkedMessagesRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RetryParkedRequest) ProtoMessage() {}
+func (*RetryParkedMessagesRequest) ProtoMessage() {}
 
-func (x *RetryParkedRequest) ProtoReflect() protoreflect.Message {
+func (x *RetryParkedMessagesRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1700,41 +1700,41 @@ func (x *RetryParkedRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RetryParkedRequest.ProtoReflect.Descriptor instead.
-func (*RetryParkedRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use RetryParkedMessagesRequest.ProtoReflect.Descriptor instead.
+func (*RetryParkedMessagesRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{25}
 }
 
-func (x *RetryParkedRequest) GetNamespace() string {
+func (x *RetryParkedMessagesRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *RetryParkedRequest) GetEntity() string {
+func (x *RetryParkedMessagesRequest) GetEntity() string {
 	if x != nil {
 		return x.Entity
 	}
 	return ""
 }
 
-func (x *RetryParkedRequest) GetPositions() []uint64 {
+func (x *RetryParkedMessagesRequest) GetPositions() []uint64 {
 	if x != nil {
 		return x.Positions
 	}
 	return nil
 }
 
-func (x *RetryParkedRequest) GetAll() bool {
+func (x *RetryParkedMessagesRequest) GetAll() bool {
 	if x != nil {
 		return x.All
 	}
 	return false
 }
 
-// RetryParkedResponse says that the messages are in the inbox of their entity.
-type RetryParkedResponse struct {
+// RetryParkedMessagesResponse says that the messages are in the inbox of their entity.
+type RetryParkedMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many.
 	Messages      int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
@@ -1742,20 +1742,20 @@ type RetryParkedResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RetryParkedResponse) Reset() {
-	*x = RetryParkedResponse{}
+func (x *RetryParkedMessagesResponse) Reset() {
+	*x = RetryParkedMessagesResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RetryParkedResponse) String() string {
+func (x *RetryParkedMessagesResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RetryParkedResponse) ProtoMessage() {}
+func (*RetryParkedMessagesResponse) ProtoMessage() {}
 
-func (x *RetryParkedResponse) ProtoReflect() protoreflect.Message {
+func (x *RetryParkedMessagesResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1767,20 +1767,20 @@ func (x *RetryParkedResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RetryParkedResponse.ProtoReflect.Descriptor instead.
-func (*RetryParkedResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use RetryParkedMessagesResponse.ProtoReflect.Descriptor instead.
+func (*RetryParkedMessagesResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{26}
 }
 
-func (x *RetryParkedResponse) GetMessages() int32 {
+func (x *RetryParkedMessagesResponse) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
 	return 0
 }
 
-// DropParkedRequest asks for parked messages to be given up.
-type DropParkedRequest struct {
+// DropParkedMessagesRequest asks for parked messages to be given up.
+type DropParkedMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1795,20 +1795,20 @@ type DropParkedRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DropParkedRequest) Reset() {
-	*x = DropParkedRequest{}
+func (x *DropParkedMessagesRequest) Reset() {
+	*x = DropParkedMessagesRequest{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DropParkedRequest) String() string {
+func (x *DropParkedMessagesRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DropParkedRequest) ProtoMessage() {}
+func (*DropParkedMessagesRequest) ProtoMessage() {}
 
-func (x *DropParkedRequest) ProtoReflect() protoreflect.Message {
+func (x *DropParkedMessagesRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1820,41 +1820,41 @@ func (x *DropParkedRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DropParkedRequest.ProtoReflect.Descriptor instead.
-func (*DropParkedRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use DropParkedMessagesRequest.ProtoReflect.Descriptor instead.
+func (*DropParkedMessagesRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{27}
 }
 
-func (x *DropParkedRequest) GetNamespace() string {
+func (x *DropParkedMessagesRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *DropParkedRequest) GetEntity() string {
+func (x *DropParkedMessagesRequest) GetEntity() string {
 	if x != nil {
 		return x.Entity
 	}
 	return ""
 }
 
-func (x *DropParkedRequest) GetPositions() []uint64 {
+func (x *DropParkedMessagesRequest) GetPositions() []uint64 {
 	if x != nil {
 		return x.Positions
 	}
 	return nil
 }
 
-func (x *DropParkedRequest) GetAll() bool {
+func (x *DropParkedMessagesRequest) GetAll() bool {
 	if x != nil {
 		return x.All
 	}
 	return false
 }
 
-// DropParkedResponse says that the messages are gone.
-type DropParkedResponse struct {
+// DropParkedMessagesResponse says that the messages are gone.
+type DropParkedMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many.
 	Messages      int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
@@ -1862,20 +1862,20 @@ type DropParkedResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DropParkedResponse) Reset() {
-	*x = DropParkedResponse{}
+func (x *DropParkedMessagesResponse) Reset() {
+	*x = DropParkedMessagesResponse{}
 	mi := &file_cruster_v1_entity_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DropParkedResponse) String() string {
+func (x *DropParkedMessagesResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DropParkedResponse) ProtoMessage() {}
+func (*DropParkedMessagesResponse) ProtoMessage() {}
 
-func (x *DropParkedResponse) ProtoReflect() protoreflect.Message {
+func (x *DropParkedMessagesResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_entity_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1887,12 +1887,12 @@ func (x *DropParkedResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DropParkedResponse.ProtoReflect.Descriptor instead.
-func (*DropParkedResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use DropParkedMessagesResponse.ProtoReflect.Descriptor instead.
+func (*DropParkedMessagesResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{28}
 }
 
-func (x *DropParkedResponse) GetMessages() int32 {
+func (x *DropParkedMessagesResponse) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
@@ -1912,50 +1912,50 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x05 \x01(\tR\trequestId\x12\x14\n" +
-	"\x05again\x18\x06 \x01(\bR\x05again\"t\n" +
-	"\vCallRequest\x123\n" +
+	"\x05again\x18\x06 \x01(\bR\x05again\"z\n" +
+	"\x11CallEntityRequest\x123\n" +
 	"\toperation\x18\x01 \x01(\v2\x15.cruster.v1.OperationR\toperation\x120\n" +
-	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"d\n" +
-	"\fCallResponse\x12+\n" +
+	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"j\n" +
+	"\x12CallEntityResponse\x12+\n" +
 	"\x06result\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x06result\x12'\n" +
-	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"Y\n" +
-	"\fCallsRequest\x12.\n" +
+	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"_\n" +
+	"\x12StreamCallsRequest\x12.\n" +
 	"\x05calls\x18\x01 \x03(\v2\x18.cruster.v1.StreamedCallR\x05calls\x12\x19\n" +
-	"\bgiven_up\x18\x02 \x03(\x04R\agivenUp\"\x86\x01\n" +
+	"\bgiven_up\x18\x02 \x03(\x04R\agivenUp\"\x8c\x01\n" +
 	"\fStreamedCall\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x121\n" +
-	"\arequest\x18\x02 \x01(\v2\x17.cruster.v1.CallRequestR\arequest\x123\n" +
-	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"x\n" +
-	"\rCallsResponse\x124\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
+	"\arequest\x18\x02 \x01(\v2\x1d.cruster.v1.CallEntityRequestR\arequest\x123\n" +
+	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"~\n" +
+	"\x13StreamCallsResponse\x124\n" +
 	"\aanswers\x18\x01 \x03(\v2\x1a.cruster.v1.StreamedAnswerR\aanswers\x12\"\n" +
 	"\n" +
 	"last_taken\x18\x02 \x01(\x04H\x00R\tlastTaken\x88\x01\x01B\r\n" +
-	"\v_last_taken\"n\n" +
+	"\v_last_taken\"t\n" +
 	"\x0eStreamedAnswer\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x124\n" +
-	"\bresponse\x18\x02 \x01(\v2\x18.cruster.v1.CallResponseR\bresponse\x12\x16\n" +
-	"\x06status\x18\x03 \x01(\fR\x06status\"B\n" +
-	"\vSendRequest\x123\n" +
-	"\toperation\x18\x01 \x01(\v2\x15.cruster.v1.OperationR\toperation\"\x0e\n" +
-	"\fSendResponse\"v\n" +
-	"\fStateRequest\x12\x1c\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
+	"\bresponse\x18\x02 \x01(\v2\x1e.cruster.v1.CallEntityResponseR\bresponse\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\fR\x06status\"J\n" +
+	"\x13SendToEntityRequest\x123\n" +
+	"\toperation\x18\x01 \x01(\v2\x15.cruster.v1.OperationR\toperation\"\x16\n" +
+	"\x14SendToEntityResponse\"z\n" +
+	"\x10GetEntityRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"~\n" +
-	"\rStateResponse\x12*\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\x82\x01\n" +
+	"\x11GetEntityResponse\x12*\n" +
 	"\x06entity\x18\x01 \x01(\v2\x12.cruster.v1.EntityR\x06entity\x12)\n" +
 	"\x05state\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05state\x12\x16\n" +
-	"\x06parked\x18\x03 \x01(\x05R\x06parked\"\xf9\x01\n" +
+	"\x06parked\x18\x03 \x01(\x05R\x06parked\"\xfd\x01\n" +
 	"\x06Entity\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04type\x18\x03 \x01(\tR\x04type\x12\x0e\n" +
 	"\x02id\x18\x04 \x01(\tR\x02id\x12#\n" +
-	"\rstate_version\x18\x05 \x01(\rR\fstateVersion\x129\n" +
-	"\n" +
-	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
-	"\n" +
-	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\x83\x01\n" +
+	"\rstate_version\x18\x05 \x01(\rR\fstateVersion\x12;\n" +
+	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12;\n" +
+	"\vupdate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\"\x83\x01\n" +
 	"\x13ListEntitiesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1b\n" +
@@ -1964,90 +1964,90 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\"n\n" +
 	"\x14ListEntitiesResponse\x12.\n" +
 	"\bentities\x18\x01 \x03(\v2\x12.cruster.v1.EntityR\bentities\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"e\n" +
-	"\x0eDestroyRequest\x12\x1c\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"k\n" +
+	"\x14DestroyEntityRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"\x11\n" +
-	"\x0fDestroyResponse\"l\n" +
-	"\x10ListLocksRequest\x12\x1c\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\x17\n" +
+	"\x15DestroyEntityResponse\"r\n" +
+	"\x16ListEntityLocksRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"i\n" +
-	"\x11ListLocksResponse\x12,\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"o\n" +
+	"\x17ListEntityLocksResponse\x12,\n" +
 	"\x05locks\x18\x01 \x03(\v2\x16.cruster.v1.EntityLockR\x05locks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xdf\x01\n" +
 	"\n" +
 	"EntityLock\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
-	"\x06holder\x18\x03 \x01(\tR\x06holder\x120\n" +
-	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x06holder\x18\x03 \x01(\tR\x06holder\x127\n" +
+	"\tlock_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\blockTime\x120\n" +
 	"\awaiters\x18\x05 \x03(\v2\x16.cruster.v1.LockWaiterR\awaiters\x12\x18\n" +
-	"\awaiting\x18\x06 \x01(\x05R\awaiting\"z\n" +
+	"\awaiting\x18\x06 \x01(\x05R\awaiting\"\x83\x01\n" +
 	"\n" +
 	"LockWaiter\x12\x1c\n" +
 	"\texecution\x18\x01 \x01(\tR\texecution\x12\x1c\n" +
-	"\toperation\x18\x02 \x01(\tR\toperation\x120\n" +
-	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"E\n" +
-	"\rUnlockRequest\x12\x1c\n" +
+	"\toperation\x18\x02 \x01(\tR\toperation\x129\n" +
+	"\n" +
+	"queue_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tqueueTime\"K\n" +
+	"\x13UnlockEntityRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
-	"\x06entity\x18\x02 \x01(\tR\x06entity\"(\n" +
-	"\x0eUnlockResponse\x12\x16\n" +
-	"\x06holder\x18\x01 \x01(\tR\x06holder\"\x99\x01\n" +
-	"\x11ListParkedRequest\x12\x1c\n" +
+	"\x06entity\x18\x02 \x01(\tR\x06entity\".\n" +
+	"\x14UnlockEntityResponse\x12\x16\n" +
+	"\x06holder\x18\x01 \x01(\tR\x06holder\"\xa1\x01\n" +
+	"\x19ListParkedMessagesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x16\n" +
 	"\x06entity\x18\x03 \x01(\tR\x06entity\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"s\n" +
-	"\x12ListParkedResponse\x125\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"{\n" +
+	"\x1aListParkedMessagesResponse\x125\n" +
 	"\bmessages\x18\x01 \x03(\v2\x19.cruster.v1.ParkedMessageR\bmessages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xec\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf0\x02\n" +
 	"\rParkedMessage\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name\x123\n" +
-	"\asent_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x127\n" +
-	"\tparked_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bparkedAt\x12\x1a\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x127\n" +
+	"\tsend_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bsendTime\x127\n" +
+	"\tpark_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bparkTime\x12\x1a\n" +
 	"\battempts\x18\b \x01(\x05R\battempts\x12)\n" +
 	"\x06reason\x18\t \x01(\v2\x11.cruster.v1.ErrorR\x06reason\x12\x16\n" +
 	"\x06sender\x18\n" +
 	" \x01(\tR\x06sender\x12\x14\n" +
-	"\x05bytes\x18\v \x01(\x03R\x05bytes\"z\n" +
-	"\x12RetryParkedRequest\x12\x1c\n" +
+	"\x05bytes\x18\v \x01(\x03R\x05bytes\"\x82\x01\n" +
+	"\x1aRetryParkedMessagesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x1c\n" +
 	"\tpositions\x18\x03 \x03(\x04R\tpositions\x12\x10\n" +
-	"\x03all\x18\x04 \x01(\bR\x03all\"1\n" +
-	"\x13RetryParkedResponse\x12\x1a\n" +
-	"\bmessages\x18\x01 \x01(\x05R\bmessages\"y\n" +
-	"\x11DropParkedRequest\x12\x1c\n" +
+	"\x03all\x18\x04 \x01(\bR\x03all\"9\n" +
+	"\x1bRetryParkedMessagesResponse\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\"\x81\x01\n" +
+	"\x19DropParkedMessagesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x1c\n" +
 	"\tpositions\x18\x03 \x03(\x04R\tpositions\x12\x10\n" +
-	"\x03all\x18\x04 \x01(\bR\x03all\"0\n" +
-	"\x12DropParkedResponse\x12\x1a\n" +
-	"\bmessages\x18\x01 \x01(\x05R\bmessages2\x89\x06\n" +
-	"\rEntityService\x129\n" +
-	"\x04Call\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12@\n" +
-	"\x05Calls\x12\x18.cruster.v1.CallsRequest\x1a\x19.cruster.v1.CallsResponse(\x010\x01\x129\n" +
-	"\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n" +
-	"\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n" +
-	"\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12B\n" +
-	"\aDestroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n" +
-	"\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n" +
-	"\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponse\x12K\n" +
+	"\x03all\x18\x04 \x01(\bR\x03all\"8\n" +
+	"\x1aDropParkedMessagesResponse\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages2\xd7\a\n" +
+	"\rEntityService\x12K\n" +
 	"\n" +
-	"ListParked\x12\x1d.cruster.v1.ListParkedRequest\x1a\x1e.cruster.v1.ListParkedResponse\x12N\n" +
-	"\vRetryParked\x12\x1e.cruster.v1.RetryParkedRequest\x1a\x1f.cruster.v1.RetryParkedResponse\x12K\n" +
-	"\n" +
-	"DropParked\x12\x1d.cruster.v1.DropParkedRequest\x1a\x1e.cruster.v1.DropParkedResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"CallEntity\x12\x1d.cruster.v1.CallEntityRequest\x1a\x1e.cruster.v1.CallEntityResponse\x12R\n" +
+	"\vStreamCalls\x12\x1e.cruster.v1.StreamCallsRequest\x1a\x1f.cruster.v1.StreamCallsResponse(\x010\x01\x12Q\n" +
+	"\fSendToEntity\x12\x1f.cruster.v1.SendToEntityRequest\x1a .cruster.v1.SendToEntityResponse\x12H\n" +
+	"\tGetEntity\x12\x1c.cruster.v1.GetEntityRequest\x1a\x1d.cruster.v1.GetEntityResponse\x12Q\n" +
+	"\fListEntities\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12T\n" +
+	"\rDestroyEntity\x12 .cruster.v1.DestroyEntityRequest\x1a!.cruster.v1.DestroyEntityResponse\x12Z\n" +
+	"\x0fListEntityLocks\x12\".cruster.v1.ListEntityLocksRequest\x1a#.cruster.v1.ListEntityLocksResponse\x12Q\n" +
+	"\fUnlockEntity\x12\x1f.cruster.v1.UnlockEntityRequest\x1a .cruster.v1.UnlockEntityResponse\x12c\n" +
+	"\x12ListParkedMessages\x12%.cruster.v1.ListParkedMessagesRequest\x1a&.cruster.v1.ListParkedMessagesResponse\x12f\n" +
+	"\x13RetryParkedMessages\x12&.cruster.v1.RetryParkedMessagesRequest\x1a'.cruster.v1.RetryParkedMessagesResponse\x12c\n" +
+	"\x12DropParkedMessages\x12%.cruster.v1.DropParkedMessagesRequest\x1a&.cruster.v1.DropParkedMessagesResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_entity_proto_rawDescOnce sync.Once
@@ -2063,89 +2063,89 @@ func file_cruster_v1_entity_proto_rawDescGZIP() []byte {
 
 var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_cruster_v1_entity_proto_goTypes = []any{
-	(*Operation)(nil),             // 0: cruster.v1.Operation
-	(*CallRequest)(nil),           // 1: cruster.v1.CallRequest
-	(*CallResponse)(nil),          // 2: cruster.v1.CallResponse
-	(*CallsRequest)(nil),          // 3: cruster.v1.CallsRequest
-	(*StreamedCall)(nil),          // 4: cruster.v1.StreamedCall
-	(*CallsResponse)(nil),         // 5: cruster.v1.CallsResponse
-	(*StreamedAnswer)(nil),        // 6: cruster.v1.StreamedAnswer
-	(*SendRequest)(nil),           // 7: cruster.v1.SendRequest
-	(*SendResponse)(nil),          // 8: cruster.v1.SendResponse
-	(*StateRequest)(nil),          // 9: cruster.v1.StateRequest
-	(*StateResponse)(nil),         // 10: cruster.v1.StateResponse
-	(*Entity)(nil),                // 11: cruster.v1.Entity
-	(*ListEntitiesRequest)(nil),   // 12: cruster.v1.ListEntitiesRequest
-	(*ListEntitiesResponse)(nil),  // 13: cruster.v1.ListEntitiesResponse
-	(*DestroyRequest)(nil),        // 14: cruster.v1.DestroyRequest
-	(*DestroyResponse)(nil),       // 15: cruster.v1.DestroyResponse
-	(*ListLocksRequest)(nil),      // 16: cruster.v1.ListLocksRequest
-	(*ListLocksResponse)(nil),     // 17: cruster.v1.ListLocksResponse
-	(*EntityLock)(nil),            // 18: cruster.v1.EntityLock
-	(*LockWaiter)(nil),            // 19: cruster.v1.LockWaiter
-	(*UnlockRequest)(nil),         // 20: cruster.v1.UnlockRequest
-	(*UnlockResponse)(nil),        // 21: cruster.v1.UnlockResponse
-	(*ListParkedRequest)(nil),     // 22: cruster.v1.ListParkedRequest
-	(*ListParkedResponse)(nil),    // 23: cruster.v1.ListParkedResponse
-	(*ParkedMessage)(nil),         // 24: cruster.v1.ParkedMessage
-	(*RetryParkedRequest)(nil),    // 25: cruster.v1.RetryParkedRequest
-	(*RetryParkedResponse)(nil),   // 26: cruster.v1.RetryParkedResponse
-	(*DropParkedRequest)(nil),     // 27: cruster.v1.DropParkedRequest
-	(*DropParkedResponse)(nil),    // 28: cruster.v1.DropParkedResponse
-	(*Payload)(nil),               // 29: cruster.v1.Payload
-	(Encoding)(0),                 // 30: cruster.v1.Encoding
-	(*Error)(nil),                 // 31: cruster.v1.Error
-	(*durationpb.Duration)(nil),   // 32: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*Operation)(nil),                   // 0: cruster.v1.Operation
+	(*CallEntityRequest)(nil),           // 1: cruster.v1.CallEntityRequest
+	(*CallEntityResponse)(nil),          // 2: cruster.v1.CallEntityResponse
+	(*StreamCallsRequest)(nil),          // 3: cruster.v1.StreamCallsRequest
+	(*StreamedCall)(nil),                // 4: cruster.v1.StreamedCall
+	(*StreamCallsResponse)(nil),         // 5: cruster.v1.StreamCallsResponse
+	(*StreamedAnswer)(nil),              // 6: cruster.v1.StreamedAnswer
+	(*SendToEntityRequest)(nil),         // 7: cruster.v1.SendToEntityRequest
+	(*SendToEntityResponse)(nil),        // 8: cruster.v1.SendToEntityResponse
+	(*GetEntityRequest)(nil),            // 9: cruster.v1.GetEntityRequest
+	(*GetEntityResponse)(nil),           // 10: cruster.v1.GetEntityResponse
+	(*Entity)(nil),                      // 11: cruster.v1.Entity
+	(*ListEntitiesRequest)(nil),         // 12: cruster.v1.ListEntitiesRequest
+	(*ListEntitiesResponse)(nil),        // 13: cruster.v1.ListEntitiesResponse
+	(*DestroyEntityRequest)(nil),        // 14: cruster.v1.DestroyEntityRequest
+	(*DestroyEntityResponse)(nil),       // 15: cruster.v1.DestroyEntityResponse
+	(*ListEntityLocksRequest)(nil),      // 16: cruster.v1.ListEntityLocksRequest
+	(*ListEntityLocksResponse)(nil),     // 17: cruster.v1.ListEntityLocksResponse
+	(*EntityLock)(nil),                  // 18: cruster.v1.EntityLock
+	(*LockWaiter)(nil),                  // 19: cruster.v1.LockWaiter
+	(*UnlockEntityRequest)(nil),         // 20: cruster.v1.UnlockEntityRequest
+	(*UnlockEntityResponse)(nil),        // 21: cruster.v1.UnlockEntityResponse
+	(*ListParkedMessagesRequest)(nil),   // 22: cruster.v1.ListParkedMessagesRequest
+	(*ListParkedMessagesResponse)(nil),  // 23: cruster.v1.ListParkedMessagesResponse
+	(*ParkedMessage)(nil),               // 24: cruster.v1.ParkedMessage
+	(*RetryParkedMessagesRequest)(nil),  // 25: cruster.v1.RetryParkedMessagesRequest
+	(*RetryParkedMessagesResponse)(nil), // 26: cruster.v1.RetryParkedMessagesResponse
+	(*DropParkedMessagesRequest)(nil),   // 27: cruster.v1.DropParkedMessagesRequest
+	(*DropParkedMessagesResponse)(nil),  // 28: cruster.v1.DropParkedMessagesResponse
+	(*Payload)(nil),                     // 29: cruster.v1.Payload
+	(Encoding)(0),                       // 30: cruster.v1.Encoding
+	(*Error)(nil),                       // 31: cruster.v1.Error
+	(*durationpb.Duration)(nil),         // 32: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 33: google.protobuf.Timestamp
 }
 var file_cruster_v1_entity_proto_depIdxs = []int32{
 	29, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
-	0,  // 1: cruster.v1.CallRequest.operation:type_name -> cruster.v1.Operation
-	30, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
-	29, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
-	31, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
-	4,  // 5: cruster.v1.CallsRequest.calls:type_name -> cruster.v1.StreamedCall
-	1,  // 6: cruster.v1.StreamedCall.request:type_name -> cruster.v1.CallRequest
+	0,  // 1: cruster.v1.CallEntityRequest.operation:type_name -> cruster.v1.Operation
+	30, // 2: cruster.v1.CallEntityRequest.encoding:type_name -> cruster.v1.Encoding
+	29, // 3: cruster.v1.CallEntityResponse.result:type_name -> cruster.v1.Payload
+	31, // 4: cruster.v1.CallEntityResponse.error:type_name -> cruster.v1.Error
+	4,  // 5: cruster.v1.StreamCallsRequest.calls:type_name -> cruster.v1.StreamedCall
+	1,  // 6: cruster.v1.StreamedCall.request:type_name -> cruster.v1.CallEntityRequest
 	32, // 7: cruster.v1.StreamedCall.timeout:type_name -> google.protobuf.Duration
-	6,  // 8: cruster.v1.CallsResponse.answers:type_name -> cruster.v1.StreamedAnswer
-	2,  // 9: cruster.v1.StreamedAnswer.response:type_name -> cruster.v1.CallResponse
-	0,  // 10: cruster.v1.SendRequest.operation:type_name -> cruster.v1.Operation
-	30, // 11: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
-	11, // 12: cruster.v1.StateResponse.entity:type_name -> cruster.v1.Entity
-	29, // 13: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
-	33, // 14: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
-	33, // 15: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
+	6,  // 8: cruster.v1.StreamCallsResponse.answers:type_name -> cruster.v1.StreamedAnswer
+	2,  // 9: cruster.v1.StreamedAnswer.response:type_name -> cruster.v1.CallEntityResponse
+	0,  // 10: cruster.v1.SendToEntityRequest.operation:type_name -> cruster.v1.Operation
+	30, // 11: cruster.v1.GetEntityRequest.encoding:type_name -> cruster.v1.Encoding
+	11, // 12: cruster.v1.GetEntityResponse.entity:type_name -> cruster.v1.Entity
+	29, // 13: cruster.v1.GetEntityResponse.state:type_name -> cruster.v1.Payload
+	33, // 14: cruster.v1.Entity.create_time:type_name -> google.protobuf.Timestamp
+	33, // 15: cruster.v1.Entity.update_time:type_name -> google.protobuf.Timestamp
 	11, // 16: cruster.v1.ListEntitiesResponse.entities:type_name -> cruster.v1.Entity
-	18, // 17: cruster.v1.ListLocksResponse.locks:type_name -> cruster.v1.EntityLock
-	33, // 18: cruster.v1.EntityLock.since:type_name -> google.protobuf.Timestamp
+	18, // 17: cruster.v1.ListEntityLocksResponse.locks:type_name -> cruster.v1.EntityLock
+	33, // 18: cruster.v1.EntityLock.lock_time:type_name -> google.protobuf.Timestamp
 	19, // 19: cruster.v1.EntityLock.waiters:type_name -> cruster.v1.LockWaiter
-	33, // 20: cruster.v1.LockWaiter.since:type_name -> google.protobuf.Timestamp
-	24, // 21: cruster.v1.ListParkedResponse.messages:type_name -> cruster.v1.ParkedMessage
-	33, // 22: cruster.v1.ParkedMessage.sent_at:type_name -> google.protobuf.Timestamp
-	33, // 23: cruster.v1.ParkedMessage.parked_at:type_name -> google.protobuf.Timestamp
+	33, // 20: cruster.v1.LockWaiter.queue_time:type_name -> google.protobuf.Timestamp
+	24, // 21: cruster.v1.ListParkedMessagesResponse.messages:type_name -> cruster.v1.ParkedMessage
+	33, // 22: cruster.v1.ParkedMessage.send_time:type_name -> google.protobuf.Timestamp
+	33, // 23: cruster.v1.ParkedMessage.park_time:type_name -> google.protobuf.Timestamp
 	31, // 24: cruster.v1.ParkedMessage.reason:type_name -> cruster.v1.Error
-	1,  // 25: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
-	3,  // 26: cruster.v1.EntityService.Calls:input_type -> cruster.v1.CallsRequest
-	7,  // 27: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
-	9,  // 28: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
-	12, // 29: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
-	14, // 30: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
-	16, // 31: cruster.v1.EntityService.ListLocks:input_type -> cruster.v1.ListLocksRequest
-	20, // 32: cruster.v1.EntityService.Unlock:input_type -> cruster.v1.UnlockRequest
-	22, // 33: cruster.v1.EntityService.ListParked:input_type -> cruster.v1.ListParkedRequest
-	25, // 34: cruster.v1.EntityService.RetryParked:input_type -> cruster.v1.RetryParkedRequest
-	27, // 35: cruster.v1.EntityService.DropParked:input_type -> cruster.v1.DropParkedRequest
-	2,  // 36: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
-	5,  // 37: cruster.v1.EntityService.Calls:output_type -> cruster.v1.CallsResponse
-	8,  // 38: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
-	10, // 39: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
-	13, // 40: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
-	15, // 41: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
-	17, // 42: cruster.v1.EntityService.ListLocks:output_type -> cruster.v1.ListLocksResponse
-	21, // 43: cruster.v1.EntityService.Unlock:output_type -> cruster.v1.UnlockResponse
-	23, // 44: cruster.v1.EntityService.ListParked:output_type -> cruster.v1.ListParkedResponse
-	26, // 45: cruster.v1.EntityService.RetryParked:output_type -> cruster.v1.RetryParkedResponse
-	28, // 46: cruster.v1.EntityService.DropParked:output_type -> cruster.v1.DropParkedResponse
+	1,  // 25: cruster.v1.EntityService.CallEntity:input_type -> cruster.v1.CallEntityRequest
+	3,  // 26: cruster.v1.EntityService.StreamCalls:input_type -> cruster.v1.StreamCallsRequest
+	7,  // 27: cruster.v1.EntityService.SendToEntity:input_type -> cruster.v1.SendToEntityRequest
+	9,  // 28: cruster.v1.EntityService.GetEntity:input_type -> cruster.v1.GetEntityRequest
+	12, // 29: cruster.v1.EntityService.ListEntities:input_type -> cruster.v1.ListEntitiesRequest
+	14, // 30: cruster.v1.EntityService.DestroyEntity:input_type -> cruster.v1.DestroyEntityRequest
+	16, // 31: cruster.v1.EntityService.ListEntityLocks:input_type -> cruster.v1.ListEntityLocksRequest
+	20, // 32: cruster.v1.EntityService.UnlockEntity:input_type -> cruster.v1.UnlockEntityRequest
+	22, // 33: cruster.v1.EntityService.ListParkedMessages:input_type -> cruster.v1.ListParkedMessagesRequest
+	25, // 34: cruster.v1.EntityService.RetryParkedMessages:input_type -> cruster.v1.RetryParkedMessagesRequest
+	27, // 35: cruster.v1.EntityService.DropParkedMessages:input_type -> cruster.v1.DropParkedMessagesRequest
+	2,  // 36: cruster.v1.EntityService.CallEntity:output_type -> cruster.v1.CallEntityResponse
+	5,  // 37: cruster.v1.EntityService.StreamCalls:output_type -> cruster.v1.StreamCallsResponse
+	8,  // 38: cruster.v1.EntityService.SendToEntity:output_type -> cruster.v1.SendToEntityResponse
+	10, // 39: cruster.v1.EntityService.GetEntity:output_type -> cruster.v1.GetEntityResponse
+	13, // 40: cruster.v1.EntityService.ListEntities:output_type -> cruster.v1.ListEntitiesResponse
+	15, // 41: cruster.v1.EntityService.DestroyEntity:output_type -> cruster.v1.DestroyEntityResponse
+	17, // 42: cruster.v1.EntityService.ListEntityLocks:output_type -> cruster.v1.ListEntityLocksResponse
+	21, // 43: cruster.v1.EntityService.UnlockEntity:output_type -> cruster.v1.UnlockEntityResponse
+	23, // 44: cruster.v1.EntityService.ListParkedMessages:output_type -> cruster.v1.ListParkedMessagesResponse
+	26, // 45: cruster.v1.EntityService.RetryParkedMessages:output_type -> cruster.v1.RetryParkedMessagesResponse
+	28, // 46: cruster.v1.EntityService.DropParkedMessages:output_type -> cruster.v1.DropParkedMessagesResponse
 	36, // [36:47] is the sub-list for method output_type
 	25, // [25:36] is the sub-list for method input_type
 	25, // [25:25] is the sub-list for extension type_name

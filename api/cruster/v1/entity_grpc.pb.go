@@ -19,17 +19,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EntityService_Call_FullMethodName        = "/cruster.v1.EntityService/Call"
-	EntityService_Calls_FullMethodName       = "/cruster.v1.EntityService/Calls"
-	EntityService_Send_FullMethodName        = "/cruster.v1.EntityService/Send"
-	EntityService_State_FullMethodName       = "/cruster.v1.EntityService/State"
-	EntityService_List_FullMethodName        = "/cruster.v1.EntityService/List"
-	EntityService_Destroy_FullMethodName     = "/cruster.v1.EntityService/Destroy"
-	EntityService_ListLocks_FullMethodName   = "/cruster.v1.EntityService/ListLocks"
-	EntityService_Unlock_FullMethodName      = "/cruster.v1.EntityService/Unlock"
-	EntityService_ListParked_FullMethodName  = "/cruster.v1.EntityService/ListParked"
-	EntityService_RetryParked_FullMethodName = "/cruster.v1.EntityService/RetryParked"
-	EntityService_DropParked_FullMethodName  = "/cruster.v1.EntityService/DropParked"
+	EntityService_CallEntity_FullMethodName          = "/cruster.v1.EntityService/CallEntity"
+	EntityService_StreamCalls_FullMethodName         = "/cruster.v1.EntityService/StreamCalls"
+	EntityService_SendToEntity_FullMethodName        = "/cruster.v1.EntityService/SendToEntity"
+	EntityService_GetEntity_FullMethodName           = "/cruster.v1.EntityService/GetEntity"
+	EntityService_ListEntities_FullMethodName        = "/cruster.v1.EntityService/ListEntities"
+	EntityService_DestroyEntity_FullMethodName       = "/cruster.v1.EntityService/DestroyEntity"
+	EntityService_ListEntityLocks_FullMethodName     = "/cruster.v1.EntityService/ListEntityLocks"
+	EntityService_UnlockEntity_FullMethodName        = "/cruster.v1.EntityService/UnlockEntity"
+	EntityService_ListParkedMessages_FullMethodName  = "/cruster.v1.EntityService/ListParkedMessages"
+	EntityService_RetryParkedMessages_FullMethodName = "/cruster.v1.EntityService/RetryParkedMessages"
+	EntityService_DropParkedMessages_FullMethodName  = "/cruster.v1.EntityService/DropParkedMessages"
 )
 
 // EntityServiceClient is the client API for EntityService service.
@@ -45,43 +45,43 @@ type EntityServiceClient interface {
 	// Call performs an operation and answers with its outcome. If the operation
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
-	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResponse, error)
+	CallEntity(ctx context.Context, in *CallEntityRequest, opts ...grpc.CallOption) (*CallEntityResponse, error)
 	// Calls performs many operations over one stream, for a client that has many
 	// under way at a time: several travel in one message, and each costs a fraction
-	// of a Call. Each is performed, bounded and answered by itself, in any order. A
+	// of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
 	// client that wants no more ends its side, and receives the answers under way. A
 	// host that ends the stream says up to which call it took them. A connection has
 	// few such streams; further ones are refused (CR-5002).
-	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsResponse], error)
+	StreamCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamCallsRequest, StreamCallsResponse], error)
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
-	Send(ctx context.Context, in *SendRequest, opts ...grpc.CallOption) (*SendResponse, error)
+	SendToEntity(ctx context.Context, in *SendToEntityRequest, opts ...grpc.CallOption) (*SendToEntityResponse, error)
 	// State reads the state of an entity: the effect of all operations that were answered
 	// before.
-	State(ctx context.Context, in *StateRequest, opts ...grpc.CallOption) (*StateResponse, error)
+	GetEntity(ctx context.Context, in *GetEntityRequest, opts ...grpc.CallOption) (*GetEntityResponse, error)
 	// List pages through the entities that have a state, by type and id.
-	List(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error)
+	ListEntities(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error)
 	// Destroy deletes the state of an entity. Calls that came before are performed
 	// first; a later call makes another entity of the same name.
-	Destroy(ctx context.Context, in *DestroyRequest, opts ...grpc.CallOption) (*DestroyResponse, error)
+	DestroyEntity(ctx context.Context, in *DestroyEntityRequest, opts ...grpc.CallOption) (*DestroyEntityResponse, error)
 	// ListLocks pages through the entities that executions have locked, and tells
 	// the executions that wait for them.
-	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
+	ListEntityLocks(ctx context.Context, in *ListEntityLocksRequest, opts ...grpc.CallOption) (*ListEntityLocksResponse, error)
 	// Unlock takes the lock of an entity away from the execution that has it. The
 	// critical section of that execution is broken: others may change the entity, and
 	// its next call of the entity fails. It is for operators who know that it will not
 	// come to its end.
-	Unlock(ctx context.Context, in *UnlockRequest, opts ...grpc.CallOption) (*UnlockResponse, error)
+	UnlockEntity(ctx context.Context, in *UnlockEntityRequest, opts ...grpc.CallOption) (*UnlockEntityResponse, error)
 	// ListParked pages through messages that were acknowledged and could not be
 	// performed, by type, id and position. They are kept until they are retried or
 	// dropped.
-	ListParked(ctx context.Context, in *ListParkedRequest, opts ...grpc.CallOption) (*ListParkedResponse, error)
+	ListParkedMessages(ctx context.Context, in *ListParkedMessagesRequest, opts ...grpc.CallOption) (*ListParkedMessagesResponse, error)
 	// RetryParked has parked messages of an entity performed, in their places. A message that
 	// cannot be performed is parked again.
-	RetryParked(ctx context.Context, in *RetryParkedRequest, opts ...grpc.CallOption) (*RetryParkedResponse, error)
+	RetryParkedMessages(ctx context.Context, in *RetryParkedMessagesRequest, opts ...grpc.CallOption) (*RetryParkedMessagesResponse, error)
 	// DropParked gives parked messages of an entity up, for good. A sender that repeats
 	// one is told so (CR-6016).
-	DropParked(ctx context.Context, in *DropParkedRequest, opts ...grpc.CallOption) (*DropParkedResponse, error)
+	DropParkedMessages(ctx context.Context, in *DropParkedMessagesRequest, opts ...grpc.CallOption) (*DropParkedMessagesResponse, error)
 }
 
 type entityServiceClient struct {
@@ -92,113 +92,113 @@ func NewEntityServiceClient(cc grpc.ClientConnInterface) EntityServiceClient {
 	return &entityServiceClient{cc}
 }
 
-func (c *entityServiceClient) Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResponse, error) {
+func (c *entityServiceClient) CallEntity(ctx context.Context, in *CallEntityRequest, opts ...grpc.CallOption) (*CallEntityResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CallResponse)
-	err := c.cc.Invoke(ctx, EntityService_Call_FullMethodName, in, out, cOpts...)
+	out := new(CallEntityResponse)
+	err := c.cc.Invoke(ctx, EntityService_CallEntity_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsResponse], error) {
+func (c *entityServiceClient) StreamCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamCallsRequest, StreamCallsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &EntityService_ServiceDesc.Streams[0], EntityService_Calls_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &EntityService_ServiceDesc.Streams[0], EntityService_StreamCalls_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[CallsRequest, CallsResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[StreamCallsRequest, StreamCallsResponse]{ClientStream: stream}
 	return x, nil
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type EntityService_CallsClient = grpc.BidiStreamingClient[CallsRequest, CallsResponse]
+type EntityService_StreamCallsClient = grpc.BidiStreamingClient[StreamCallsRequest, StreamCallsResponse]
 
-func (c *entityServiceClient) Send(ctx context.Context, in *SendRequest, opts ...grpc.CallOption) (*SendResponse, error) {
+func (c *entityServiceClient) SendToEntity(ctx context.Context, in *SendToEntityRequest, opts ...grpc.CallOption) (*SendToEntityResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SendResponse)
-	err := c.cc.Invoke(ctx, EntityService_Send_FullMethodName, in, out, cOpts...)
+	out := new(SendToEntityResponse)
+	err := c.cc.Invoke(ctx, EntityService_SendToEntity_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) State(ctx context.Context, in *StateRequest, opts ...grpc.CallOption) (*StateResponse, error) {
+func (c *entityServiceClient) GetEntity(ctx context.Context, in *GetEntityRequest, opts ...grpc.CallOption) (*GetEntityResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StateResponse)
-	err := c.cc.Invoke(ctx, EntityService_State_FullMethodName, in, out, cOpts...)
+	out := new(GetEntityResponse)
+	err := c.cc.Invoke(ctx, EntityService_GetEntity_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) List(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error) {
+func (c *entityServiceClient) ListEntities(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListEntitiesResponse)
-	err := c.cc.Invoke(ctx, EntityService_List_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, EntityService_ListEntities_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) Destroy(ctx context.Context, in *DestroyRequest, opts ...grpc.CallOption) (*DestroyResponse, error) {
+func (c *entityServiceClient) DestroyEntity(ctx context.Context, in *DestroyEntityRequest, opts ...grpc.CallOption) (*DestroyEntityResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DestroyResponse)
-	err := c.cc.Invoke(ctx, EntityService_Destroy_FullMethodName, in, out, cOpts...)
+	out := new(DestroyEntityResponse)
+	err := c.cc.Invoke(ctx, EntityService_DestroyEntity_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error) {
+func (c *entityServiceClient) ListEntityLocks(ctx context.Context, in *ListEntityLocksRequest, opts ...grpc.CallOption) (*ListEntityLocksResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListLocksResponse)
-	err := c.cc.Invoke(ctx, EntityService_ListLocks_FullMethodName, in, out, cOpts...)
+	out := new(ListEntityLocksResponse)
+	err := c.cc.Invoke(ctx, EntityService_ListEntityLocks_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) Unlock(ctx context.Context, in *UnlockRequest, opts ...grpc.CallOption) (*UnlockResponse, error) {
+func (c *entityServiceClient) UnlockEntity(ctx context.Context, in *UnlockEntityRequest, opts ...grpc.CallOption) (*UnlockEntityResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(UnlockResponse)
-	err := c.cc.Invoke(ctx, EntityService_Unlock_FullMethodName, in, out, cOpts...)
+	out := new(UnlockEntityResponse)
+	err := c.cc.Invoke(ctx, EntityService_UnlockEntity_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) ListParked(ctx context.Context, in *ListParkedRequest, opts ...grpc.CallOption) (*ListParkedResponse, error) {
+func (c *entityServiceClient) ListParkedMessages(ctx context.Context, in *ListParkedMessagesRequest, opts ...grpc.CallOption) (*ListParkedMessagesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListParkedResponse)
-	err := c.cc.Invoke(ctx, EntityService_ListParked_FullMethodName, in, out, cOpts...)
+	out := new(ListParkedMessagesResponse)
+	err := c.cc.Invoke(ctx, EntityService_ListParkedMessages_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) RetryParked(ctx context.Context, in *RetryParkedRequest, opts ...grpc.CallOption) (*RetryParkedResponse, error) {
+func (c *entityServiceClient) RetryParkedMessages(ctx context.Context, in *RetryParkedMessagesRequest, opts ...grpc.CallOption) (*RetryParkedMessagesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RetryParkedResponse)
-	err := c.cc.Invoke(ctx, EntityService_RetryParked_FullMethodName, in, out, cOpts...)
+	out := new(RetryParkedMessagesResponse)
+	err := c.cc.Invoke(ctx, EntityService_RetryParkedMessages_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *entityServiceClient) DropParked(ctx context.Context, in *DropParkedRequest, opts ...grpc.CallOption) (*DropParkedResponse, error) {
+func (c *entityServiceClient) DropParkedMessages(ctx context.Context, in *DropParkedMessagesRequest, opts ...grpc.CallOption) (*DropParkedMessagesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DropParkedResponse)
-	err := c.cc.Invoke(ctx, EntityService_DropParked_FullMethodName, in, out, cOpts...)
+	out := new(DropParkedMessagesResponse)
+	err := c.cc.Invoke(ctx, EntityService_DropParkedMessages_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -218,43 +218,43 @@ type EntityServiceServer interface {
 	// Call performs an operation and answers with its outcome. If the operation
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
-	Call(context.Context, *CallRequest) (*CallResponse, error)
+	CallEntity(context.Context, *CallEntityRequest) (*CallEntityResponse, error)
 	// Calls performs many operations over one stream, for a client that has many
 	// under way at a time: several travel in one message, and each costs a fraction
-	// of a Call. Each is performed, bounded and answered by itself, in any order. A
+	// of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
 	// client that wants no more ends its side, and receives the answers under way. A
 	// host that ends the stream says up to which call it took them. A connection has
 	// few such streams; further ones are refused (CR-5002).
-	Calls(grpc.BidiStreamingServer[CallsRequest, CallsResponse]) error
+	StreamCalls(grpc.BidiStreamingServer[StreamCallsRequest, StreamCallsResponse]) error
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
-	Send(context.Context, *SendRequest) (*SendResponse, error)
+	SendToEntity(context.Context, *SendToEntityRequest) (*SendToEntityResponse, error)
 	// State reads the state of an entity: the effect of all operations that were answered
 	// before.
-	State(context.Context, *StateRequest) (*StateResponse, error)
+	GetEntity(context.Context, *GetEntityRequest) (*GetEntityResponse, error)
 	// List pages through the entities that have a state, by type and id.
-	List(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error)
+	ListEntities(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error)
 	// Destroy deletes the state of an entity. Calls that came before are performed
 	// first; a later call makes another entity of the same name.
-	Destroy(context.Context, *DestroyRequest) (*DestroyResponse, error)
+	DestroyEntity(context.Context, *DestroyEntityRequest) (*DestroyEntityResponse, error)
 	// ListLocks pages through the entities that executions have locked, and tells
 	// the executions that wait for them.
-	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
+	ListEntityLocks(context.Context, *ListEntityLocksRequest) (*ListEntityLocksResponse, error)
 	// Unlock takes the lock of an entity away from the execution that has it. The
 	// critical section of that execution is broken: others may change the entity, and
 	// its next call of the entity fails. It is for operators who know that it will not
 	// come to its end.
-	Unlock(context.Context, *UnlockRequest) (*UnlockResponse, error)
+	UnlockEntity(context.Context, *UnlockEntityRequest) (*UnlockEntityResponse, error)
 	// ListParked pages through messages that were acknowledged and could not be
 	// performed, by type, id and position. They are kept until they are retried or
 	// dropped.
-	ListParked(context.Context, *ListParkedRequest) (*ListParkedResponse, error)
+	ListParkedMessages(context.Context, *ListParkedMessagesRequest) (*ListParkedMessagesResponse, error)
 	// RetryParked has parked messages of an entity performed, in their places. A message that
 	// cannot be performed is parked again.
-	RetryParked(context.Context, *RetryParkedRequest) (*RetryParkedResponse, error)
+	RetryParkedMessages(context.Context, *RetryParkedMessagesRequest) (*RetryParkedMessagesResponse, error)
 	// DropParked gives parked messages of an entity up, for good. A sender that repeats
 	// one is told so (CR-6016).
-	DropParked(context.Context, *DropParkedRequest) (*DropParkedResponse, error)
+	DropParkedMessages(context.Context, *DropParkedMessagesRequest) (*DropParkedMessagesResponse, error)
 	mustEmbedUnimplementedEntityServiceServer()
 }
 
@@ -265,38 +265,38 @@ type EntityServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedEntityServiceServer struct{}
 
-func (UnimplementedEntityServiceServer) Call(context.Context, *CallRequest) (*CallResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Call not implemented")
+func (UnimplementedEntityServiceServer) CallEntity(context.Context, *CallEntityRequest) (*CallEntityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CallEntity not implemented")
 }
-func (UnimplementedEntityServiceServer) Calls(grpc.BidiStreamingServer[CallsRequest, CallsResponse]) error {
-	return status.Error(codes.Unimplemented, "method Calls not implemented")
+func (UnimplementedEntityServiceServer) StreamCalls(grpc.BidiStreamingServer[StreamCallsRequest, StreamCallsResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamCalls not implemented")
 }
-func (UnimplementedEntityServiceServer) Send(context.Context, *SendRequest) (*SendResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Send not implemented")
+func (UnimplementedEntityServiceServer) SendToEntity(context.Context, *SendToEntityRequest) (*SendToEntityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SendToEntity not implemented")
 }
-func (UnimplementedEntityServiceServer) State(context.Context, *StateRequest) (*StateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method State not implemented")
+func (UnimplementedEntityServiceServer) GetEntity(context.Context, *GetEntityRequest) (*GetEntityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEntity not implemented")
 }
-func (UnimplementedEntityServiceServer) List(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method List not implemented")
+func (UnimplementedEntityServiceServer) ListEntities(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEntities not implemented")
 }
-func (UnimplementedEntityServiceServer) Destroy(context.Context, *DestroyRequest) (*DestroyResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Destroy not implemented")
+func (UnimplementedEntityServiceServer) DestroyEntity(context.Context, *DestroyEntityRequest) (*DestroyEntityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DestroyEntity not implemented")
 }
-func (UnimplementedEntityServiceServer) ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListLocks not implemented")
+func (UnimplementedEntityServiceServer) ListEntityLocks(context.Context, *ListEntityLocksRequest) (*ListEntityLocksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEntityLocks not implemented")
 }
-func (UnimplementedEntityServiceServer) Unlock(context.Context, *UnlockRequest) (*UnlockResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Unlock not implemented")
+func (UnimplementedEntityServiceServer) UnlockEntity(context.Context, *UnlockEntityRequest) (*UnlockEntityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UnlockEntity not implemented")
 }
-func (UnimplementedEntityServiceServer) ListParked(context.Context, *ListParkedRequest) (*ListParkedResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListParked not implemented")
+func (UnimplementedEntityServiceServer) ListParkedMessages(context.Context, *ListParkedMessagesRequest) (*ListParkedMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListParkedMessages not implemented")
 }
-func (UnimplementedEntityServiceServer) RetryParked(context.Context, *RetryParkedRequest) (*RetryParkedResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RetryParked not implemented")
+func (UnimplementedEntityServiceServer) RetryParkedMessages(context.Context, *RetryParkedMessagesRequest) (*RetryParkedMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryParkedMessages not implemented")
 }
-func (UnimplementedEntityServiceServer) DropParked(context.Context, *DropParkedRequest) (*DropParkedResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DropParked not implemented")
+func (UnimplementedEntityServiceServer) DropParkedMessages(context.Context, *DropParkedMessagesRequest) (*DropParkedMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DropParkedMessages not implemented")
 }
 func (UnimplementedEntityServiceServer) mustEmbedUnimplementedEntityServiceServer() {}
 func (UnimplementedEntityServiceServer) testEmbeddedByValue()                       {}
@@ -319,189 +319,189 @@ func RegisterEntityServiceServer(s grpc.ServiceRegistrar, srv EntityServiceServe
 	s.RegisterService(&EntityService_ServiceDesc, srv)
 }
 
-func _EntityService_Call_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CallRequest)
+func _EntityService_CallEntity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CallEntityRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).Call(ctx, in)
+		return srv.(EntityServiceServer).CallEntity(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_Call_FullMethodName,
+		FullMethod: EntityService_CallEntity_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).Call(ctx, req.(*CallRequest))
+		return srv.(EntityServiceServer).CallEntity(ctx, req.(*CallEntityRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_Calls_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(EntityServiceServer).Calls(&grpc.GenericServerStream[CallsRequest, CallsResponse]{ServerStream: stream})
+func _EntityService_StreamCalls_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(EntityServiceServer).StreamCalls(&grpc.GenericServerStream[StreamCallsRequest, StreamCallsResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type EntityService_CallsServer = grpc.BidiStreamingServer[CallsRequest, CallsResponse]
+type EntityService_StreamCallsServer = grpc.BidiStreamingServer[StreamCallsRequest, StreamCallsResponse]
 
-func _EntityService_Send_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SendRequest)
+func _EntityService_SendToEntity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SendToEntityRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).Send(ctx, in)
+		return srv.(EntityServiceServer).SendToEntity(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_Send_FullMethodName,
+		FullMethod: EntityService_SendToEntity_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).Send(ctx, req.(*SendRequest))
+		return srv.(EntityServiceServer).SendToEntity(ctx, req.(*SendToEntityRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_State_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(StateRequest)
+func _EntityService_GetEntity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEntityRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).State(ctx, in)
+		return srv.(EntityServiceServer).GetEntity(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_State_FullMethodName,
+		FullMethod: EntityService_GetEntity_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).State(ctx, req.(*StateRequest))
+		return srv.(EntityServiceServer).GetEntity(ctx, req.(*GetEntityRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_List_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _EntityService_ListEntities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListEntitiesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).List(ctx, in)
+		return srv.(EntityServiceServer).ListEntities(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_List_FullMethodName,
+		FullMethod: EntityService_ListEntities_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).List(ctx, req.(*ListEntitiesRequest))
+		return srv.(EntityServiceServer).ListEntities(ctx, req.(*ListEntitiesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_Destroy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DestroyRequest)
+func _EntityService_DestroyEntity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DestroyEntityRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).Destroy(ctx, in)
+		return srv.(EntityServiceServer).DestroyEntity(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_Destroy_FullMethodName,
+		FullMethod: EntityService_DestroyEntity_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).Destroy(ctx, req.(*DestroyRequest))
+		return srv.(EntityServiceServer).DestroyEntity(ctx, req.(*DestroyEntityRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_ListLocks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListLocksRequest)
+func _EntityService_ListEntityLocks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEntityLocksRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).ListLocks(ctx, in)
+		return srv.(EntityServiceServer).ListEntityLocks(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_ListLocks_FullMethodName,
+		FullMethod: EntityService_ListEntityLocks_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).ListLocks(ctx, req.(*ListLocksRequest))
+		return srv.(EntityServiceServer).ListEntityLocks(ctx, req.(*ListEntityLocksRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_Unlock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(UnlockRequest)
+func _EntityService_UnlockEntity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnlockEntityRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).Unlock(ctx, in)
+		return srv.(EntityServiceServer).UnlockEntity(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_Unlock_FullMethodName,
+		FullMethod: EntityService_UnlockEntity_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).Unlock(ctx, req.(*UnlockRequest))
+		return srv.(EntityServiceServer).UnlockEntity(ctx, req.(*UnlockEntityRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_ListParked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListParkedRequest)
+func _EntityService_ListParkedMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListParkedMessagesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).ListParked(ctx, in)
+		return srv.(EntityServiceServer).ListParkedMessages(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_ListParked_FullMethodName,
+		FullMethod: EntityService_ListParkedMessages_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).ListParked(ctx, req.(*ListParkedRequest))
+		return srv.(EntityServiceServer).ListParkedMessages(ctx, req.(*ListParkedMessagesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_RetryParked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RetryParkedRequest)
+func _EntityService_RetryParkedMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryParkedMessagesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).RetryParked(ctx, in)
+		return srv.(EntityServiceServer).RetryParkedMessages(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_RetryParked_FullMethodName,
+		FullMethod: EntityService_RetryParkedMessages_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).RetryParked(ctx, req.(*RetryParkedRequest))
+		return srv.(EntityServiceServer).RetryParkedMessages(ctx, req.(*RetryParkedMessagesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EntityService_DropParked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DropParkedRequest)
+func _EntityService_DropParkedMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DropParkedMessagesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EntityServiceServer).DropParked(ctx, in)
+		return srv.(EntityServiceServer).DropParkedMessages(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EntityService_DropParked_FullMethodName,
+		FullMethod: EntityService_DropParkedMessages_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EntityServiceServer).DropParked(ctx, req.(*DropParkedRequest))
+		return srv.(EntityServiceServer).DropParkedMessages(ctx, req.(*DropParkedMessagesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -514,50 +514,50 @@ var EntityService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*EntityServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Call",
-			Handler:    _EntityService_Call_Handler,
+			MethodName: "CallEntity",
+			Handler:    _EntityService_CallEntity_Handler,
 		},
 		{
-			MethodName: "Send",
-			Handler:    _EntityService_Send_Handler,
+			MethodName: "SendToEntity",
+			Handler:    _EntityService_SendToEntity_Handler,
 		},
 		{
-			MethodName: "State",
-			Handler:    _EntityService_State_Handler,
+			MethodName: "GetEntity",
+			Handler:    _EntityService_GetEntity_Handler,
 		},
 		{
-			MethodName: "List",
-			Handler:    _EntityService_List_Handler,
+			MethodName: "ListEntities",
+			Handler:    _EntityService_ListEntities_Handler,
 		},
 		{
-			MethodName: "Destroy",
-			Handler:    _EntityService_Destroy_Handler,
+			MethodName: "DestroyEntity",
+			Handler:    _EntityService_DestroyEntity_Handler,
 		},
 		{
-			MethodName: "ListLocks",
-			Handler:    _EntityService_ListLocks_Handler,
+			MethodName: "ListEntityLocks",
+			Handler:    _EntityService_ListEntityLocks_Handler,
 		},
 		{
-			MethodName: "Unlock",
-			Handler:    _EntityService_Unlock_Handler,
+			MethodName: "UnlockEntity",
+			Handler:    _EntityService_UnlockEntity_Handler,
 		},
 		{
-			MethodName: "ListParked",
-			Handler:    _EntityService_ListParked_Handler,
+			MethodName: "ListParkedMessages",
+			Handler:    _EntityService_ListParkedMessages_Handler,
 		},
 		{
-			MethodName: "RetryParked",
-			Handler:    _EntityService_RetryParked_Handler,
+			MethodName: "RetryParkedMessages",
+			Handler:    _EntityService_RetryParkedMessages_Handler,
 		},
 		{
-			MethodName: "DropParked",
-			Handler:    _EntityService_DropParked_Handler,
+			MethodName: "DropParkedMessages",
+			Handler:    _EntityService_DropParkedMessages_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
-			StreamName:    "Calls",
-			Handler:       _EntityService_Calls_Handler,
+			StreamName:    "StreamCalls",
+			Handler:       _EntityService_StreamCalls_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

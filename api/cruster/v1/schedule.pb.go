@@ -229,9 +229,9 @@ type ScheduleSpec struct {
 	// time. Older ones are missed. Defaults to one hour.
 	CatchUp *durationpb.Duration `protobuf:"bytes,10,opt,name=catch_up,json=catchUp,proto3" json:"catch_up,omitempty"`
 	// No tick is before this time.
-	NotBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// No tick is after this time.
-	NotAfter *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// After how many ticks that were started the schedule ends; 0 means never.
 	MaxRuns       int64 `protobuf:"varint,13,opt,name=max_runs,json=maxRuns,proto3" json:"max_runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -351,16 +351,16 @@ func (x *ScheduleSpec) GetCatchUp() *durationpb.Duration {
 	return nil
 }
 
-func (x *ScheduleSpec) GetNotBefore() *timestamppb.Timestamp {
+func (x *ScheduleSpec) GetStartTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.NotBefore
+		return x.StartTime
 	}
 	return nil
 }
 
-func (x *ScheduleSpec) GetNotAfter() *timestamppb.Timestamp {
+func (x *ScheduleSpec) GetEndTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.NotAfter
+		return x.EndTime
 	}
 	return nil
 }
@@ -522,11 +522,11 @@ type Schedule struct {
 	// The note of its creation, or of its last pause or resumption.
 	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
 	// When it was created.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When a client changed it last.
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// Its next times, without jitter.
-	Upcoming []*timestamppb.Timestamp `protobuf:"bytes,8,rep,name=upcoming,proto3" json:"upcoming,omitempty"`
+	UpcomingTimes []*timestamppb.Timestamp `protobuf:"bytes,8,rep,name=upcoming_times,json=upcomingTimes,proto3" json:"upcoming_times,omitempty"`
 	// The last runs, the latest last.
 	Recent []*ScheduleRun `protobuf:"bytes,9,rep,name=recent,proto3" json:"recent,omitempty"`
 	// The names of the executions that are not over.
@@ -612,23 +612,23 @@ func (x *Schedule) GetNote() string {
 	return ""
 }
 
-func (x *Schedule) GetCreatedAt() *timestamppb.Timestamp {
+func (x *Schedule) GetCreateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.CreatedAt
+		return x.CreateTime
 	}
 	return nil
 }
 
-func (x *Schedule) GetUpdatedAt() *timestamppb.Timestamp {
+func (x *Schedule) GetUpdateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.UpdatedAt
+		return x.UpdateTime
 	}
 	return nil
 }
 
-func (x *Schedule) GetUpcoming() []*timestamppb.Timestamp {
+func (x *Schedule) GetUpcomingTimes() []*timestamppb.Timestamp {
 	if x != nil {
-		return x.Upcoming
+		return x.UpcomingTimes
 	}
 	return nil
 }
@@ -693,7 +693,7 @@ func (x *Schedule) GetRefused() int64 {
 type ScheduleRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The time of the tick, or when the run was asked for.
-	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	TickTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=tick_time,json=tickTime,proto3" json:"tick_time,omitempty"`
 	// Why it was to be started.
 	Cause StartCause `protobuf:"varint,2,opt,name=cause,proto3,enum=cruster.v1.StartCause" json:"cause,omitempty"`
 	// Its outcome.
@@ -705,8 +705,8 @@ type ScheduleRun struct {
 	// Why it could not be started.
 	Error *Error `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
 	// When it was dealt with.
-	Done *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=done,proto3" json:"done,omitempty"`
-	// How many ticks in a row this became of; at is the last.
+	DecisionTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=decision_time,json=decisionTime,proto3" json:"decision_time,omitempty"`
+	// How many ticks in a row this became of; tick_time is the last.
 	Count         int64 `protobuf:"varint,8,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -742,9 +742,9 @@ func (*ScheduleRun) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_schedule_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ScheduleRun) GetAt() *timestamppb.Timestamp {
+func (x *ScheduleRun) GetTickTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.TickTime
 	}
 	return nil
 }
@@ -784,9 +784,9 @@ func (x *ScheduleRun) GetError() *Error {
 	return nil
 }
 
-func (x *ScheduleRun) GetDone() *timestamppb.Timestamp {
+func (x *ScheduleRun) GetDecisionTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.Done
+		return x.DecisionTime
 	}
 	return nil
 }
@@ -802,7 +802,7 @@ func (x *ScheduleRun) GetCount() int64 {
 type WaitingStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The time of the tick, or when the run was asked for.
-	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	TickTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=tick_time,json=tickTime,proto3" json:"tick_time,omitempty"`
 	// Why it is to be started.
 	Cause         StartCause `protobuf:"varint,2,opt,name=cause,proto3,enum=cruster.v1.StartCause" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -839,9 +839,9 @@ func (*WaitingStart) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_schedule_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *WaitingStart) GetAt() *timestamppb.Timestamp {
+func (x *WaitingStart) GetTickTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.TickTime
 	}
 	return nil
 }
@@ -1091,8 +1091,8 @@ func (x *UpdateScheduleResponse) GetSchedule() *Schedule {
 	return nil
 }
 
-// DescribeScheduleRequest asks for one schedule.
-type DescribeScheduleRequest struct {
+// GetScheduleRequest asks for one schedule.
+type GetScheduleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1106,20 +1106,20 @@ type DescribeScheduleRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeScheduleRequest) Reset() {
-	*x = DescribeScheduleRequest{}
+func (x *GetScheduleRequest) Reset() {
+	*x = GetScheduleRequest{}
 	mi := &file_cruster_v1_schedule_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeScheduleRequest) String() string {
+func (x *GetScheduleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeScheduleRequest) ProtoMessage() {}
+func (*GetScheduleRequest) ProtoMessage() {}
 
-func (x *DescribeScheduleRequest) ProtoReflect() protoreflect.Message {
+func (x *GetScheduleRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_schedule_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1131,41 +1131,41 @@ func (x *DescribeScheduleRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeScheduleRequest.ProtoReflect.Descriptor instead.
-func (*DescribeScheduleRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetScheduleRequest.ProtoReflect.Descriptor instead.
+func (*GetScheduleRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_schedule_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *DescribeScheduleRequest) GetNamespace() string {
+func (x *GetScheduleRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *DescribeScheduleRequest) GetName() string {
+func (x *GetScheduleRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *DescribeScheduleRequest) GetUpcoming() int32 {
+func (x *GetScheduleRequest) GetUpcoming() int32 {
 	if x != nil {
 		return x.Upcoming
 	}
 	return 0
 }
 
-func (x *DescribeScheduleRequest) GetEncoding() Encoding {
+func (x *GetScheduleRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// DescribeScheduleResponse holds the schedule.
-type DescribeScheduleResponse struct {
+// GetScheduleResponse holds the schedule.
+type GetScheduleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The schedule.
 	Schedule      *Schedule `protobuf:"bytes,1,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -1173,20 +1173,20 @@ type DescribeScheduleResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeScheduleResponse) Reset() {
-	*x = DescribeScheduleResponse{}
+func (x *GetScheduleResponse) Reset() {
+	*x = GetScheduleResponse{}
 	mi := &file_cruster_v1_schedule_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeScheduleResponse) String() string {
+func (x *GetScheduleResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeScheduleResponse) ProtoMessage() {}
+func (*GetScheduleResponse) ProtoMessage() {}
 
-func (x *DescribeScheduleResponse) ProtoReflect() protoreflect.Message {
+func (x *GetScheduleResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_schedule_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1198,12 +1198,12 @@ func (x *DescribeScheduleResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeScheduleResponse.ProtoReflect.Descriptor instead.
-func (*DescribeScheduleResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetScheduleResponse.ProtoReflect.Descriptor instead.
+func (*GetScheduleResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_schedule_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *DescribeScheduleResponse) GetSchedule() *Schedule {
+func (x *GetScheduleResponse) GetSchedule() *Schedule {
 	if x != nil {
 		return x.Schedule
 	}
@@ -1650,9 +1650,9 @@ type BackfillScheduleRequest struct {
 	// The schedule's name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The first time, included.
-	From *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// The last time, included; not in the future.
-	To *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// Queue starts one after the other, allow all at once.
 	Overlap       Overlap `protobuf:"varint,5,opt,name=overlap,proto3,enum=cruster.v1.Overlap" json:"overlap,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1703,16 +1703,16 @@ func (x *BackfillScheduleRequest) GetName() string {
 	return ""
 }
 
-func (x *BackfillScheduleRequest) GetFrom() *timestamppb.Timestamp {
+func (x *BackfillScheduleRequest) GetStartTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.From
+		return x.StartTime
 	}
 	return nil
 }
 
-func (x *BackfillScheduleRequest) GetTo() *timestamppb.Timestamp {
+func (x *BackfillScheduleRequest) GetEndTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.To
+		return x.EndTime
 	}
 	return nil
 }
@@ -1867,7 +1867,7 @@ var File_cruster_v1_schedule_proto protoreflect.FileDescriptor
 const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\n" +
 	"\x19cruster/v1/schedule.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9\x04\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x04\n" +
 	"\fScheduleSpec\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x14\n" +
@@ -1882,8 +1882,8 @@ const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\bcatch_up\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\acatchUp\x129\n" +
 	"\n" +
-	"not_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
-	"\tnot_after\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x12\x19\n" +
+	"start_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x19\n" +
 	"\bmax_runs\x18\r \x01(\x03R\amaxRunsB\a\n" +
 	"\x05times\"n\n" +
 	"\bInterval\x12/\n" +
@@ -1891,18 +1891,18 @@ const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\x06offset\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06offset\"x\n" +
 	"\x06Always\x126\n" +
 	"\tmin_pause\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\bminPause\x126\n" +
-	"\tmax_pause\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\bmaxPause\"\xc1\x04\n" +
+	"\tmax_pause\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\bmaxPause\"\xd0\x04\n" +
 	"\bSchedule\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
 	"\x04spec\x18\x03 \x01(\v2\x18.cruster.v1.ScheduleSpecR\x04spec\x12\x16\n" +
 	"\x06paused\x18\x04 \x01(\bR\x06paused\x12\x12\n" +
-	"\x04note\x18\x05 \x01(\tR\x04note\x129\n" +
-	"\n" +
-	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
-	"\n" +
-	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x126\n" +
-	"\bupcoming\x18\b \x03(\v2\x1a.google.protobuf.TimestampR\bupcoming\x12/\n" +
+	"\x04note\x18\x05 \x01(\tR\x04note\x12;\n" +
+	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12;\n" +
+	"\vupdate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\x12A\n" +
+	"\x0eupcoming_times\x18\b \x03(\v2\x1a.google.protobuf.TimestampR\rupcomingTimes\x12/\n" +
 	"\x06recent\x18\t \x03(\v2\x17.cruster.v1.ScheduleRunR\x06recent\x12\x12\n" +
 	"\x04open\x18\n" +
 	" \x03(\tR\x04open\x122\n" +
@@ -1911,18 +1911,18 @@ const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\astarted\x18\r \x01(\x03R\astarted\x12\x18\n" +
 	"\askipped\x18\x0e \x01(\x03R\askipped\x12\x16\n" +
 	"\x06missed\x18\x0f \x01(\x03R\x06missed\x12\x18\n" +
-	"\arefused\x18\x10 \x01(\x03R\arefused\"\xd4\x02\n" +
-	"\vScheduleRun\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12,\n" +
+	"\arefused\x18\x10 \x01(\x03R\arefused\"\xf2\x02\n" +
+	"\vScheduleRun\x127\n" +
+	"\ttick_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\btickTime\x12,\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x16.cruster.v1.StartCauseR\x05cause\x125\n" +
 	"\aoutcome\x18\x03 \x01(\x0e2\x1b.cruster.v1.ScheduleOutcomeR\aoutcome\x12\x1c\n" +
 	"\texecution\x18\x04 \x01(\tR\texecution\x12'\n" +
 	"\x05state\x18\x05 \x01(\x0e2\x11.cruster.v1.StateR\x05state\x12'\n" +
-	"\x05error\x18\x06 \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12.\n" +
-	"\x04done\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04done\x12\x14\n" +
-	"\x05count\x18\b \x01(\x03R\x05count\"h\n" +
-	"\fWaitingStart\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12,\n" +
+	"\x05error\x18\x06 \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12?\n" +
+	"\rdecision_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdecisionTime\x12\x14\n" +
+	"\x05count\x18\b \x01(\x03R\x05count\"u\n" +
+	"\fWaitingStart\x127\n" +
+	"\ttick_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\btickTime\x12,\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x16.cruster.v1.StartCauseR\x05cause\"\xa3\x01\n" +
 	"\x15CreateScheduleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1937,13 +1937,13 @@ const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
 	"\x04spec\x18\x03 \x01(\v2\x18.cruster.v1.ScheduleSpecR\x04spec\"J\n" +
 	"\x16UpdateScheduleResponse\x120\n" +
-	"\bschedule\x18\x01 \x01(\v2\x14.cruster.v1.ScheduleR\bschedule\"\x99\x01\n" +
-	"\x17DescribeScheduleRequest\x12\x1c\n" +
+	"\bschedule\x18\x01 \x01(\v2\x14.cruster.v1.ScheduleR\bschedule\"\x94\x01\n" +
+	"\x12GetScheduleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
 	"\bupcoming\x18\x03 \x01(\x05R\bupcoming\x120\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"L\n" +
-	"\x18DescribeScheduleResponse\x120\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"G\n" +
+	"\x13GetScheduleResponse\x120\n" +
 	"\bschedule\x18\x01 \x01(\v2\x14.cruster.v1.ScheduleR\bschedule\"p\n" +
 	"\x14ListSchedulesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1b\n" +
@@ -1969,12 +1969,13 @@ const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tR\trequestId\"D\n" +
 	"\x17TriggerScheduleResponse\x12)\n" +
-	"\x03run\x18\x01 \x01(\v2\x17.cruster.v1.ScheduleRunR\x03run\"\xd6\x01\n" +
+	"\x03run\x18\x01 \x01(\v2\x17.cruster.v1.ScheduleRunR\x03run\"\xec\x01\n" +
 	"\x17BackfillScheduleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12.\n" +
-	"\x04from\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
-	"\x02to\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12-\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x129\n" +
+	"\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12-\n" +
 	"\aoverlap\x18\x05 \x01(\x0e2\x13.cruster.v1.OverlapR\aoverlap\"0\n" +
 	"\x18BackfillScheduleResponse\x12\x14\n" +
 	"\x05ticks\x18\x01 \x01(\x05R\x05ticks\"I\n" +
@@ -1999,17 +2000,17 @@ const file_cruster_v1_schedule_proto_rawDesc = "" +
 	"\x18SCHEDULE_OUTCOME_STARTED\x10\x01\x12\x1c\n" +
 	"\x18SCHEDULE_OUTCOME_SKIPPED\x10\x02\x12\x1b\n" +
 	"\x17SCHEDULE_OUTCOME_MISSED\x10\x03\x12\x1c\n" +
-	"\x18SCHEDULE_OUTCOME_REFUSED\x10\x042\xf2\x05\n" +
-	"\x0fScheduleService\x12O\n" +
-	"\x06Create\x12!.cruster.v1.CreateScheduleRequest\x1a\".cruster.v1.CreateScheduleResponse\x12O\n" +
-	"\x06Update\x12!.cruster.v1.UpdateScheduleRequest\x1a\".cruster.v1.UpdateScheduleResponse\x12U\n" +
-	"\bDescribe\x12#.cruster.v1.DescribeScheduleRequest\x1a$.cruster.v1.DescribeScheduleResponse\x12K\n" +
-	"\x04List\x12 .cruster.v1.ListSchedulesRequest\x1a!.cruster.v1.ListSchedulesResponse\x12L\n" +
-	"\x05Pause\x12 .cruster.v1.PauseScheduleRequest\x1a!.cruster.v1.PauseScheduleResponse\x12O\n" +
-	"\x06Resume\x12!.cruster.v1.ResumeScheduleRequest\x1a\".cruster.v1.ResumeScheduleResponse\x12R\n" +
-	"\aTrigger\x12\".cruster.v1.TriggerScheduleRequest\x1a#.cruster.v1.TriggerScheduleResponse\x12U\n" +
-	"\bBackfill\x12#.cruster.v1.BackfillScheduleRequest\x1a$.cruster.v1.BackfillScheduleResponse\x12O\n" +
-	"\x06Delete\x12!.cruster.v1.DeleteScheduleRequest\x1a\".cruster.v1.DeleteScheduleResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x18SCHEDULE_OUTCOME_REFUSED\x10\x042\xac\x06\n" +
+	"\x0fScheduleService\x12W\n" +
+	"\x0eCreateSchedule\x12!.cruster.v1.CreateScheduleRequest\x1a\".cruster.v1.CreateScheduleResponse\x12W\n" +
+	"\x0eUpdateSchedule\x12!.cruster.v1.UpdateScheduleRequest\x1a\".cruster.v1.UpdateScheduleResponse\x12N\n" +
+	"\vGetSchedule\x12\x1e.cruster.v1.GetScheduleRequest\x1a\x1f.cruster.v1.GetScheduleResponse\x12T\n" +
+	"\rListSchedules\x12 .cruster.v1.ListSchedulesRequest\x1a!.cruster.v1.ListSchedulesResponse\x12T\n" +
+	"\rPauseSchedule\x12 .cruster.v1.PauseScheduleRequest\x1a!.cruster.v1.PauseScheduleResponse\x12W\n" +
+	"\x0eResumeSchedule\x12!.cruster.v1.ResumeScheduleRequest\x1a\".cruster.v1.ResumeScheduleResponse\x12Z\n" +
+	"\x0fTriggerSchedule\x12\".cruster.v1.TriggerScheduleRequest\x1a#.cruster.v1.TriggerScheduleResponse\x12]\n" +
+	"\x10BackfillSchedule\x12#.cruster.v1.BackfillScheduleRequest\x1a$.cruster.v1.BackfillScheduleResponse\x12W\n" +
+	"\x0eDeleteSchedule\x12!.cruster.v1.DeleteScheduleRequest\x1a\".cruster.v1.DeleteScheduleResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_schedule_proto_rawDescOnce sync.Once
@@ -2039,8 +2040,8 @@ var file_cruster_v1_schedule_proto_goTypes = []any{
 	(*CreateScheduleResponse)(nil),   // 10: cruster.v1.CreateScheduleResponse
 	(*UpdateScheduleRequest)(nil),    // 11: cruster.v1.UpdateScheduleRequest
 	(*UpdateScheduleResponse)(nil),   // 12: cruster.v1.UpdateScheduleResponse
-	(*DescribeScheduleRequest)(nil),  // 13: cruster.v1.DescribeScheduleRequest
-	(*DescribeScheduleResponse)(nil), // 14: cruster.v1.DescribeScheduleResponse
+	(*GetScheduleRequest)(nil),       // 13: cruster.v1.GetScheduleRequest
+	(*GetScheduleResponse)(nil),      // 14: cruster.v1.GetScheduleResponse
 	(*ListSchedulesRequest)(nil),     // 15: cruster.v1.ListSchedulesRequest
 	(*ListSchedulesResponse)(nil),    // 16: cruster.v1.ListSchedulesResponse
 	(*PauseScheduleRequest)(nil),     // 17: cruster.v1.PauseScheduleRequest
@@ -2067,55 +2068,55 @@ var file_cruster_v1_schedule_proto_depIdxs = []int32{
 	28, // 3: cruster.v1.ScheduleSpec.jitter:type_name -> google.protobuf.Duration
 	0,  // 4: cruster.v1.ScheduleSpec.overlap:type_name -> cruster.v1.Overlap
 	28, // 5: cruster.v1.ScheduleSpec.catch_up:type_name -> google.protobuf.Duration
-	29, // 6: cruster.v1.ScheduleSpec.not_before:type_name -> google.protobuf.Timestamp
-	29, // 7: cruster.v1.ScheduleSpec.not_after:type_name -> google.protobuf.Timestamp
+	29, // 6: cruster.v1.ScheduleSpec.start_time:type_name -> google.protobuf.Timestamp
+	29, // 7: cruster.v1.ScheduleSpec.end_time:type_name -> google.protobuf.Timestamp
 	28, // 8: cruster.v1.Interval.every:type_name -> google.protobuf.Duration
 	28, // 9: cruster.v1.Interval.offset:type_name -> google.protobuf.Duration
 	28, // 10: cruster.v1.Always.min_pause:type_name -> google.protobuf.Duration
 	28, // 11: cruster.v1.Always.max_pause:type_name -> google.protobuf.Duration
 	3,  // 12: cruster.v1.Schedule.spec:type_name -> cruster.v1.ScheduleSpec
-	29, // 13: cruster.v1.Schedule.created_at:type_name -> google.protobuf.Timestamp
-	29, // 14: cruster.v1.Schedule.updated_at:type_name -> google.protobuf.Timestamp
-	29, // 15: cruster.v1.Schedule.upcoming:type_name -> google.protobuf.Timestamp
+	29, // 13: cruster.v1.Schedule.create_time:type_name -> google.protobuf.Timestamp
+	29, // 14: cruster.v1.Schedule.update_time:type_name -> google.protobuf.Timestamp
+	29, // 15: cruster.v1.Schedule.upcoming_times:type_name -> google.protobuf.Timestamp
 	7,  // 16: cruster.v1.Schedule.recent:type_name -> cruster.v1.ScheduleRun
 	8,  // 17: cruster.v1.Schedule.waiting:type_name -> cruster.v1.WaitingStart
-	29, // 18: cruster.v1.ScheduleRun.at:type_name -> google.protobuf.Timestamp
+	29, // 18: cruster.v1.ScheduleRun.tick_time:type_name -> google.protobuf.Timestamp
 	1,  // 19: cruster.v1.ScheduleRun.cause:type_name -> cruster.v1.StartCause
 	2,  // 20: cruster.v1.ScheduleRun.outcome:type_name -> cruster.v1.ScheduleOutcome
 	30, // 21: cruster.v1.ScheduleRun.state:type_name -> cruster.v1.State
 	31, // 22: cruster.v1.ScheduleRun.error:type_name -> cruster.v1.Error
-	29, // 23: cruster.v1.ScheduleRun.done:type_name -> google.protobuf.Timestamp
-	29, // 24: cruster.v1.WaitingStart.at:type_name -> google.protobuf.Timestamp
+	29, // 23: cruster.v1.ScheduleRun.decision_time:type_name -> google.protobuf.Timestamp
+	29, // 24: cruster.v1.WaitingStart.tick_time:type_name -> google.protobuf.Timestamp
 	1,  // 25: cruster.v1.WaitingStart.cause:type_name -> cruster.v1.StartCause
 	3,  // 26: cruster.v1.CreateScheduleRequest.spec:type_name -> cruster.v1.ScheduleSpec
 	6,  // 27: cruster.v1.CreateScheduleResponse.schedule:type_name -> cruster.v1.Schedule
 	3,  // 28: cruster.v1.UpdateScheduleRequest.spec:type_name -> cruster.v1.ScheduleSpec
 	6,  // 29: cruster.v1.UpdateScheduleResponse.schedule:type_name -> cruster.v1.Schedule
-	32, // 30: cruster.v1.DescribeScheduleRequest.encoding:type_name -> cruster.v1.Encoding
-	6,  // 31: cruster.v1.DescribeScheduleResponse.schedule:type_name -> cruster.v1.Schedule
+	32, // 30: cruster.v1.GetScheduleRequest.encoding:type_name -> cruster.v1.Encoding
+	6,  // 31: cruster.v1.GetScheduleResponse.schedule:type_name -> cruster.v1.Schedule
 	6,  // 32: cruster.v1.ListSchedulesResponse.schedules:type_name -> cruster.v1.Schedule
 	7,  // 33: cruster.v1.TriggerScheduleResponse.run:type_name -> cruster.v1.ScheduleRun
-	29, // 34: cruster.v1.BackfillScheduleRequest.from:type_name -> google.protobuf.Timestamp
-	29, // 35: cruster.v1.BackfillScheduleRequest.to:type_name -> google.protobuf.Timestamp
+	29, // 34: cruster.v1.BackfillScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
+	29, // 35: cruster.v1.BackfillScheduleRequest.end_time:type_name -> google.protobuf.Timestamp
 	0,  // 36: cruster.v1.BackfillScheduleRequest.overlap:type_name -> cruster.v1.Overlap
-	9,  // 37: cruster.v1.ScheduleService.Create:input_type -> cruster.v1.CreateScheduleRequest
-	11, // 38: cruster.v1.ScheduleService.Update:input_type -> cruster.v1.UpdateScheduleRequest
-	13, // 39: cruster.v1.ScheduleService.Describe:input_type -> cruster.v1.DescribeScheduleRequest
-	15, // 40: cruster.v1.ScheduleService.List:input_type -> cruster.v1.ListSchedulesRequest
-	17, // 41: cruster.v1.ScheduleService.Pause:input_type -> cruster.v1.PauseScheduleRequest
-	19, // 42: cruster.v1.ScheduleService.Resume:input_type -> cruster.v1.ResumeScheduleRequest
-	21, // 43: cruster.v1.ScheduleService.Trigger:input_type -> cruster.v1.TriggerScheduleRequest
-	23, // 44: cruster.v1.ScheduleService.Backfill:input_type -> cruster.v1.BackfillScheduleRequest
-	25, // 45: cruster.v1.ScheduleService.Delete:input_type -> cruster.v1.DeleteScheduleRequest
-	10, // 46: cruster.v1.ScheduleService.Create:output_type -> cruster.v1.CreateScheduleResponse
-	12, // 47: cruster.v1.ScheduleService.Update:output_type -> cruster.v1.UpdateScheduleResponse
-	14, // 48: cruster.v1.ScheduleService.Describe:output_type -> cruster.v1.DescribeScheduleResponse
-	16, // 49: cruster.v1.ScheduleService.List:output_type -> cruster.v1.ListSchedulesResponse
-	18, // 50: cruster.v1.ScheduleService.Pause:output_type -> cruster.v1.PauseScheduleResponse
-	20, // 51: cruster.v1.ScheduleService.Resume:output_type -> cruster.v1.ResumeScheduleResponse
-	22, // 52: cruster.v1.ScheduleService.Trigger:output_type -> cruster.v1.TriggerScheduleResponse
-	24, // 53: cruster.v1.ScheduleService.Backfill:output_type -> cruster.v1.BackfillScheduleResponse
-	26, // 54: cruster.v1.ScheduleService.Delete:output_type -> cruster.v1.DeleteScheduleResponse
+	9,  // 37: cruster.v1.ScheduleService.CreateSchedule:input_type -> cruster.v1.CreateScheduleRequest
+	11, // 38: cruster.v1.ScheduleService.UpdateSchedule:input_type -> cruster.v1.UpdateScheduleRequest
+	13, // 39: cruster.v1.ScheduleService.GetSchedule:input_type -> cruster.v1.GetScheduleRequest
+	15, // 40: cruster.v1.ScheduleService.ListSchedules:input_type -> cruster.v1.ListSchedulesRequest
+	17, // 41: cruster.v1.ScheduleService.PauseSchedule:input_type -> cruster.v1.PauseScheduleRequest
+	19, // 42: cruster.v1.ScheduleService.ResumeSchedule:input_type -> cruster.v1.ResumeScheduleRequest
+	21, // 43: cruster.v1.ScheduleService.TriggerSchedule:input_type -> cruster.v1.TriggerScheduleRequest
+	23, // 44: cruster.v1.ScheduleService.BackfillSchedule:input_type -> cruster.v1.BackfillScheduleRequest
+	25, // 45: cruster.v1.ScheduleService.DeleteSchedule:input_type -> cruster.v1.DeleteScheduleRequest
+	10, // 46: cruster.v1.ScheduleService.CreateSchedule:output_type -> cruster.v1.CreateScheduleResponse
+	12, // 47: cruster.v1.ScheduleService.UpdateSchedule:output_type -> cruster.v1.UpdateScheduleResponse
+	14, // 48: cruster.v1.ScheduleService.GetSchedule:output_type -> cruster.v1.GetScheduleResponse
+	16, // 49: cruster.v1.ScheduleService.ListSchedules:output_type -> cruster.v1.ListSchedulesResponse
+	18, // 50: cruster.v1.ScheduleService.PauseSchedule:output_type -> cruster.v1.PauseScheduleResponse
+	20, // 51: cruster.v1.ScheduleService.ResumeSchedule:output_type -> cruster.v1.ResumeScheduleResponse
+	22, // 52: cruster.v1.ScheduleService.TriggerSchedule:output_type -> cruster.v1.TriggerScheduleResponse
+	24, // 53: cruster.v1.ScheduleService.BackfillSchedule:output_type -> cruster.v1.BackfillScheduleResponse
+	26, // 54: cruster.v1.ScheduleService.DeleteSchedule:output_type -> cruster.v1.DeleteScheduleResponse
 	46, // [46:55] is the sub-list for method output_type
 	37, // [37:46] is the sub-list for method input_type
 	37, // [37:37] is the sub-list for extension type_name

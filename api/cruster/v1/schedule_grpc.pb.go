@@ -19,15 +19,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ScheduleService_Create_FullMethodName   = "/cruster.v1.ScheduleService/Create"
-	ScheduleService_Update_FullMethodName   = "/cruster.v1.ScheduleService/Update"
-	ScheduleService_Describe_FullMethodName = "/cruster.v1.ScheduleService/Describe"
-	ScheduleService_List_FullMethodName     = "/cruster.v1.ScheduleService/List"
-	ScheduleService_Pause_FullMethodName    = "/cruster.v1.ScheduleService/Pause"
-	ScheduleService_Resume_FullMethodName   = "/cruster.v1.ScheduleService/Resume"
-	ScheduleService_Trigger_FullMethodName  = "/cruster.v1.ScheduleService/Trigger"
-	ScheduleService_Backfill_FullMethodName = "/cruster.v1.ScheduleService/Backfill"
-	ScheduleService_Delete_FullMethodName   = "/cruster.v1.ScheduleService/Delete"
+	ScheduleService_CreateSchedule_FullMethodName   = "/cruster.v1.ScheduleService/CreateSchedule"
+	ScheduleService_UpdateSchedule_FullMethodName   = "/cruster.v1.ScheduleService/UpdateSchedule"
+	ScheduleService_GetSchedule_FullMethodName      = "/cruster.v1.ScheduleService/GetSchedule"
+	ScheduleService_ListSchedules_FullMethodName    = "/cruster.v1.ScheduleService/ListSchedules"
+	ScheduleService_PauseSchedule_FullMethodName    = "/cruster.v1.ScheduleService/PauseSchedule"
+	ScheduleService_ResumeSchedule_FullMethodName   = "/cruster.v1.ScheduleService/ResumeSchedule"
+	ScheduleService_TriggerSchedule_FullMethodName  = "/cruster.v1.ScheduleService/TriggerSchedule"
+	ScheduleService_BackfillSchedule_FullMethodName = "/cruster.v1.ScheduleService/BackfillSchedule"
+	ScheduleService_DeleteSchedule_FullMethodName   = "/cruster.v1.ScheduleService/DeleteSchedule"
 )
 
 // ScheduleServiceClient is the client API for ScheduleService service.
@@ -41,25 +41,25 @@ const (
 // time.
 type ScheduleServiceClient interface {
 	// Create makes a schedule. Its first tick is the first after this moment.
-	Create(ctx context.Context, in *CreateScheduleRequest, opts ...grpc.CallOption) (*CreateScheduleResponse, error)
+	CreateSchedule(ctx context.Context, in *CreateScheduleRequest, opts ...grpc.CallOption) (*CreateScheduleResponse, error)
 	// Update replaces the definition of a schedule. Ticks of the new times
 	// begin after this moment.
-	Update(ctx context.Context, in *UpdateScheduleRequest, opts ...grpc.CallOption) (*UpdateScheduleResponse, error)
+	UpdateSchedule(ctx context.Context, in *UpdateScheduleRequest, opts ...grpc.CallOption) (*UpdateScheduleResponse, error)
 	// Describe returns a schedule with its last runs and its next times.
-	Describe(ctx context.Context, in *DescribeScheduleRequest, opts ...grpc.CallOption) (*DescribeScheduleResponse, error)
+	GetSchedule(ctx context.Context, in *GetScheduleRequest, opts ...grpc.CallOption) (*GetScheduleResponse, error)
 	// List returns the schedules of a namespace, by name.
-	List(ctx context.Context, in *ListSchedulesRequest, opts ...grpc.CallOption) (*ListSchedulesResponse, error)
+	ListSchedules(ctx context.Context, in *ListSchedulesRequest, opts ...grpc.CallOption) (*ListSchedulesResponse, error)
 	// Pause has no tick started until the schedule is resumed. Ticks of the time
 	// between are gone.
-	Pause(ctx context.Context, in *PauseScheduleRequest, opts ...grpc.CallOption) (*PauseScheduleResponse, error)
+	PauseSchedule(ctx context.Context, in *PauseScheduleRequest, opts ...grpc.CallOption) (*PauseScheduleResponse, error)
 	// Resume lets a paused schedule go on.
-	Resume(ctx context.Context, in *ResumeScheduleRequest, opts ...grpc.CallOption) (*ResumeScheduleResponse, error)
+	ResumeSchedule(ctx context.Context, in *ResumeScheduleRequest, opts ...grpc.CallOption) (*ResumeScheduleResponse, error)
 	// Trigger starts a run now, by the overlap policy, also of a paused schedule.
-	Trigger(ctx context.Context, in *TriggerScheduleRequest, opts ...grpc.CallOption) (*TriggerScheduleResponse, error)
+	TriggerSchedule(ctx context.Context, in *TriggerScheduleRequest, opts ...grpc.CallOption) (*TriggerScheduleResponse, error)
 	// Backfill starts the ticks of a range of times that have not been started.
-	Backfill(ctx context.Context, in *BackfillScheduleRequest, opts ...grpc.CallOption) (*BackfillScheduleResponse, error)
+	BackfillSchedule(ctx context.Context, in *BackfillScheduleRequest, opts ...grpc.CallOption) (*BackfillScheduleResponse, error)
 	// Delete deletes a schedule. Its runs go on.
-	Delete(ctx context.Context, in *DeleteScheduleRequest, opts ...grpc.CallOption) (*DeleteScheduleResponse, error)
+	DeleteSchedule(ctx context.Context, in *DeleteScheduleRequest, opts ...grpc.CallOption) (*DeleteScheduleResponse, error)
 }
 
 type scheduleServiceClient struct {
@@ -70,90 +70,90 @@ func NewScheduleServiceClient(cc grpc.ClientConnInterface) ScheduleServiceClient
 	return &scheduleServiceClient{cc}
 }
 
-func (c *scheduleServiceClient) Create(ctx context.Context, in *CreateScheduleRequest, opts ...grpc.CallOption) (*CreateScheduleResponse, error) {
+func (c *scheduleServiceClient) CreateSchedule(ctx context.Context, in *CreateScheduleRequest, opts ...grpc.CallOption) (*CreateScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Create_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_CreateSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Update(ctx context.Context, in *UpdateScheduleRequest, opts ...grpc.CallOption) (*UpdateScheduleResponse, error) {
+func (c *scheduleServiceClient) UpdateSchedule(ctx context.Context, in *UpdateScheduleRequest, opts ...grpc.CallOption) (*UpdateScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Update_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_UpdateSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Describe(ctx context.Context, in *DescribeScheduleRequest, opts ...grpc.CallOption) (*DescribeScheduleResponse, error) {
+func (c *scheduleServiceClient) GetSchedule(ctx context.Context, in *GetScheduleRequest, opts ...grpc.CallOption) (*GetScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DescribeScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Describe_FullMethodName, in, out, cOpts...)
+	out := new(GetScheduleResponse)
+	err := c.cc.Invoke(ctx, ScheduleService_GetSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) List(ctx context.Context, in *ListSchedulesRequest, opts ...grpc.CallOption) (*ListSchedulesResponse, error) {
+func (c *scheduleServiceClient) ListSchedules(ctx context.Context, in *ListSchedulesRequest, opts ...grpc.CallOption) (*ListSchedulesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListSchedulesResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_List_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_ListSchedules_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Pause(ctx context.Context, in *PauseScheduleRequest, opts ...grpc.CallOption) (*PauseScheduleResponse, error) {
+func (c *scheduleServiceClient) PauseSchedule(ctx context.Context, in *PauseScheduleRequest, opts ...grpc.CallOption) (*PauseScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PauseScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Pause_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_PauseSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Resume(ctx context.Context, in *ResumeScheduleRequest, opts ...grpc.CallOption) (*ResumeScheduleResponse, error) {
+func (c *scheduleServiceClient) ResumeSchedule(ctx context.Context, in *ResumeScheduleRequest, opts ...grpc.CallOption) (*ResumeScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResumeScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Resume_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_ResumeSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Trigger(ctx context.Context, in *TriggerScheduleRequest, opts ...grpc.CallOption) (*TriggerScheduleResponse, error) {
+func (c *scheduleServiceClient) TriggerSchedule(ctx context.Context, in *TriggerScheduleRequest, opts ...grpc.CallOption) (*TriggerScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(TriggerScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Trigger_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_TriggerSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Backfill(ctx context.Context, in *BackfillScheduleRequest, opts ...grpc.CallOption) (*BackfillScheduleResponse, error) {
+func (c *scheduleServiceClient) BackfillSchedule(ctx context.Context, in *BackfillScheduleRequest, opts ...grpc.CallOption) (*BackfillScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BackfillScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Backfill_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_BackfillSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *scheduleServiceClient) Delete(ctx context.Context, in *DeleteScheduleRequest, opts ...grpc.CallOption) (*DeleteScheduleResponse, error) {
+func (c *scheduleServiceClient) DeleteSchedule(ctx context.Context, in *DeleteScheduleRequest, opts ...grpc.CallOption) (*DeleteScheduleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteScheduleResponse)
-	err := c.cc.Invoke(ctx, ScheduleService_Delete_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ScheduleService_DeleteSchedule_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,25 +171,25 @@ func (c *scheduleServiceClient) Delete(ctx context.Context, in *DeleteScheduleRe
 // time.
 type ScheduleServiceServer interface {
 	// Create makes a schedule. Its first tick is the first after this moment.
-	Create(context.Context, *CreateScheduleRequest) (*CreateScheduleResponse, error)
+	CreateSchedule(context.Context, *CreateScheduleRequest) (*CreateScheduleResponse, error)
 	// Update replaces the definition of a schedule. Ticks of the new times
 	// begin after this moment.
-	Update(context.Context, *UpdateScheduleRequest) (*UpdateScheduleResponse, error)
+	UpdateSchedule(context.Context, *UpdateScheduleRequest) (*UpdateScheduleResponse, error)
 	// Describe returns a schedule with its last runs and its next times.
-	Describe(context.Context, *DescribeScheduleRequest) (*DescribeScheduleResponse, error)
+	GetSchedule(context.Context, *GetScheduleRequest) (*GetScheduleResponse, error)
 	// List returns the schedules of a namespace, by name.
-	List(context.Context, *ListSchedulesRequest) (*ListSchedulesResponse, error)
+	ListSchedules(context.Context, *ListSchedulesRequest) (*ListSchedulesResponse, error)
 	// Pause has no tick started until the schedule is resumed. Ticks of the time
 	// between are gone.
-	Pause(context.Context, *PauseScheduleRequest) (*PauseScheduleResponse, error)
+	PauseSchedule(context.Context, *PauseScheduleRequest) (*PauseScheduleResponse, error)
 	// Resume lets a paused schedule go on.
-	Resume(context.Context, *ResumeScheduleRequest) (*ResumeScheduleResponse, error)
+	ResumeSchedule(context.Context, *ResumeScheduleRequest) (*ResumeScheduleResponse, error)
 	// Trigger starts a run now, by the overlap policy, also of a paused schedule.
-	Trigger(context.Context, *TriggerScheduleRequest) (*TriggerScheduleResponse, error)
+	TriggerSchedule(context.Context, *TriggerScheduleRequest) (*TriggerScheduleResponse, error)
 	// Backfill starts the ticks of a range of times that have not been started.
-	Backfill(context.Context, *BackfillScheduleRequest) (*BackfillScheduleResponse, error)
+	BackfillSchedule(context.Context, *BackfillScheduleRequest) (*BackfillScheduleResponse, error)
 	// Delete deletes a schedule. Its runs go on.
-	Delete(context.Context, *DeleteScheduleRequest) (*DeleteScheduleResponse, error)
+	DeleteSchedule(context.Context, *DeleteScheduleRequest) (*DeleteScheduleResponse, error)
 	mustEmbedUnimplementedScheduleServiceServer()
 }
 
@@ -200,32 +200,32 @@ type ScheduleServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedScheduleServiceServer struct{}
 
-func (UnimplementedScheduleServiceServer) Create(context.Context, *CreateScheduleRequest) (*CreateScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Create not implemented")
+func (UnimplementedScheduleServiceServer) CreateSchedule(context.Context, *CreateScheduleRequest) (*CreateScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) Update(context.Context, *UpdateScheduleRequest) (*UpdateScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Update not implemented")
+func (UnimplementedScheduleServiceServer) UpdateSchedule(context.Context, *UpdateScheduleRequest) (*UpdateScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) Describe(context.Context, *DescribeScheduleRequest) (*DescribeScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+func (UnimplementedScheduleServiceServer) GetSchedule(context.Context, *GetScheduleRequest) (*GetScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) List(context.Context, *ListSchedulesRequest) (*ListSchedulesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method List not implemented")
+func (UnimplementedScheduleServiceServer) ListSchedules(context.Context, *ListSchedulesRequest) (*ListSchedulesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSchedules not implemented")
 }
-func (UnimplementedScheduleServiceServer) Pause(context.Context, *PauseScheduleRequest) (*PauseScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Pause not implemented")
+func (UnimplementedScheduleServiceServer) PauseSchedule(context.Context, *PauseScheduleRequest) (*PauseScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PauseSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) Resume(context.Context, *ResumeScheduleRequest) (*ResumeScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
+func (UnimplementedScheduleServiceServer) ResumeSchedule(context.Context, *ResumeScheduleRequest) (*ResumeScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) Trigger(context.Context, *TriggerScheduleRequest) (*TriggerScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Trigger not implemented")
+func (UnimplementedScheduleServiceServer) TriggerSchedule(context.Context, *TriggerScheduleRequest) (*TriggerScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TriggerSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) Backfill(context.Context, *BackfillScheduleRequest) (*BackfillScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Backfill not implemented")
+func (UnimplementedScheduleServiceServer) BackfillSchedule(context.Context, *BackfillScheduleRequest) (*BackfillScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BackfillSchedule not implemented")
 }
-func (UnimplementedScheduleServiceServer) Delete(context.Context, *DeleteScheduleRequest) (*DeleteScheduleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Delete not implemented")
+func (UnimplementedScheduleServiceServer) DeleteSchedule(context.Context, *DeleteScheduleRequest) (*DeleteScheduleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSchedule not implemented")
 }
 func (UnimplementedScheduleServiceServer) mustEmbedUnimplementedScheduleServiceServer() {}
 func (UnimplementedScheduleServiceServer) testEmbeddedByValue()                         {}
@@ -248,164 +248,164 @@ func RegisterScheduleServiceServer(s grpc.ServiceRegistrar, srv ScheduleServiceS
 	s.RegisterService(&ScheduleService_ServiceDesc, srv)
 }
 
-func _ScheduleService_Create_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_CreateSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Create(ctx, in)
+		return srv.(ScheduleServiceServer).CreateSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Create_FullMethodName,
+		FullMethod: ScheduleService_CreateSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Create(ctx, req.(*CreateScheduleRequest))
+		return srv.(ScheduleServiceServer).CreateSchedule(ctx, req.(*CreateScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Update_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_UpdateSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(UpdateScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Update(ctx, in)
+		return srv.(ScheduleServiceServer).UpdateSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Update_FullMethodName,
+		FullMethod: ScheduleService_UpdateSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Update(ctx, req.(*UpdateScheduleRequest))
+		return srv.(ScheduleServiceServer).UpdateSchedule(ctx, req.(*UpdateScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Describe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DescribeScheduleRequest)
+func _ScheduleService_GetSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Describe(ctx, in)
+		return srv.(ScheduleServiceServer).GetSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Describe_FullMethodName,
+		FullMethod: ScheduleService_GetSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Describe(ctx, req.(*DescribeScheduleRequest))
+		return srv.(ScheduleServiceServer).GetSchedule(ctx, req.(*GetScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_List_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_ListSchedules_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListSchedulesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).List(ctx, in)
+		return srv.(ScheduleServiceServer).ListSchedules(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_List_FullMethodName,
+		FullMethod: ScheduleService_ListSchedules_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).List(ctx, req.(*ListSchedulesRequest))
+		return srv.(ScheduleServiceServer).ListSchedules(ctx, req.(*ListSchedulesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Pause_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_PauseSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PauseScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Pause(ctx, in)
+		return srv.(ScheduleServiceServer).PauseSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Pause_FullMethodName,
+		FullMethod: ScheduleService_PauseSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Pause(ctx, req.(*PauseScheduleRequest))
+		return srv.(ScheduleServiceServer).PauseSchedule(ctx, req.(*PauseScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Resume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_ResumeSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResumeScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Resume(ctx, in)
+		return srv.(ScheduleServiceServer).ResumeSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Resume_FullMethodName,
+		FullMethod: ScheduleService_ResumeSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Resume(ctx, req.(*ResumeScheduleRequest))
+		return srv.(ScheduleServiceServer).ResumeSchedule(ctx, req.(*ResumeScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Trigger_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_TriggerSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(TriggerScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Trigger(ctx, in)
+		return srv.(ScheduleServiceServer).TriggerSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Trigger_FullMethodName,
+		FullMethod: ScheduleService_TriggerSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Trigger(ctx, req.(*TriggerScheduleRequest))
+		return srv.(ScheduleServiceServer).TriggerSchedule(ctx, req.(*TriggerScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Backfill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_BackfillSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(BackfillScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Backfill(ctx, in)
+		return srv.(ScheduleServiceServer).BackfillSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Backfill_FullMethodName,
+		FullMethod: ScheduleService_BackfillSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Backfill(ctx, req.(*BackfillScheduleRequest))
+		return srv.(ScheduleServiceServer).BackfillSchedule(ctx, req.(*BackfillScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ScheduleService_Delete_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ScheduleService_DeleteSchedule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteScheduleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ScheduleServiceServer).Delete(ctx, in)
+		return srv.(ScheduleServiceServer).DeleteSchedule(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: ScheduleService_Delete_FullMethodName,
+		FullMethod: ScheduleService_DeleteSchedule_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ScheduleServiceServer).Delete(ctx, req.(*DeleteScheduleRequest))
+		return srv.(ScheduleServiceServer).DeleteSchedule(ctx, req.(*DeleteScheduleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -418,40 +418,40 @@ var ScheduleService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*ScheduleServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Create",
-			Handler:    _ScheduleService_Create_Handler,
+			MethodName: "CreateSchedule",
+			Handler:    _ScheduleService_CreateSchedule_Handler,
 		},
 		{
-			MethodName: "Update",
-			Handler:    _ScheduleService_Update_Handler,
+			MethodName: "UpdateSchedule",
+			Handler:    _ScheduleService_UpdateSchedule_Handler,
 		},
 		{
-			MethodName: "Describe",
-			Handler:    _ScheduleService_Describe_Handler,
+			MethodName: "GetSchedule",
+			Handler:    _ScheduleService_GetSchedule_Handler,
 		},
 		{
-			MethodName: "List",
-			Handler:    _ScheduleService_List_Handler,
+			MethodName: "ListSchedules",
+			Handler:    _ScheduleService_ListSchedules_Handler,
 		},
 		{
-			MethodName: "Pause",
-			Handler:    _ScheduleService_Pause_Handler,
+			MethodName: "PauseSchedule",
+			Handler:    _ScheduleService_PauseSchedule_Handler,
 		},
 		{
-			MethodName: "Resume",
-			Handler:    _ScheduleService_Resume_Handler,
+			MethodName: "ResumeSchedule",
+			Handler:    _ScheduleService_ResumeSchedule_Handler,
 		},
 		{
-			MethodName: "Trigger",
-			Handler:    _ScheduleService_Trigger_Handler,
+			MethodName: "TriggerSchedule",
+			Handler:    _ScheduleService_TriggerSchedule_Handler,
 		},
 		{
-			MethodName: "Backfill",
-			Handler:    _ScheduleService_Backfill_Handler,
+			MethodName: "BackfillSchedule",
+			Handler:    _ScheduleService_BackfillSchedule_Handler,
 		},
 		{
-			MethodName: "Delete",
-			Handler:    _ScheduleService_Delete_Handler,
+			MethodName: "DeleteSchedule",
+			Handler:    _ScheduleService_DeleteSchedule_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

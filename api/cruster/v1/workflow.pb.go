@@ -223,8 +223,8 @@ func (*StartOptions_Key) isStartOptions_Idempotency() {}
 
 func (*StartOptions_RawKey) isStartOptions_Idempotency() {}
 
-// StartRequest asks for a start.
-type StartRequest struct {
+// StartExecutionRequest asks for a start.
+type StartExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to start.
 	Start *StartOptions `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
@@ -234,20 +234,20 @@ type StartRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StartRequest) Reset() {
-	*x = StartRequest{}
+func (x *StartExecutionRequest) Reset() {
+	*x = StartExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StartRequest) String() string {
+func (x *StartExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StartRequest) ProtoMessage() {}
+func (*StartExecutionRequest) ProtoMessage() {}
 
-func (x *StartRequest) ProtoReflect() protoreflect.Message {
+func (x *StartExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -259,27 +259,27 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
-func (*StartRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use StartExecutionRequest.ProtoReflect.Descriptor instead.
+func (*StartExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *StartRequest) GetStart() *StartOptions {
+func (x *StartExecutionRequest) GetStart() *StartOptions {
 	if x != nil {
 		return x.Start
 	}
 	return nil
 }
 
-func (x *StartRequest) GetEncoding() Encoding {
+func (x *StartExecutionRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// StartResponse is the started execution.
-type StartResponse struct {
+// StartExecutionResponse is the started execution.
+type StartExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, with its result if it has finished already.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -289,20 +289,20 @@ type StartResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StartResponse) Reset() {
-	*x = StartResponse{}
+func (x *StartExecutionResponse) Reset() {
+	*x = StartExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StartResponse) String() string {
+func (x *StartExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StartResponse) ProtoMessage() {}
+func (*StartExecutionResponse) ProtoMessage() {}
 
-func (x *StartResponse) ProtoReflect() protoreflect.Message {
+func (x *StartExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -314,19 +314,19 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
-func (*StartResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use StartExecutionResponse.ProtoReflect.Descriptor instead.
+func (*StartExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *StartResponse) GetExecution() *Execution {
+func (x *StartExecutionResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-func (x *StartResponse) GetExisted() bool {
+func (x *StartExecutionResponse) GetExisted() bool {
 	if x != nil {
 		return x.Existed
 	}
@@ -562,8 +562,8 @@ func (x *PollResponse) GetExecution() *Execution {
 	return nil
 }
 
-// WaitRequest asks for the end of an execution.
-type WaitRequest struct {
+// WaitExecutionRequest asks for the end of an execution.
+type WaitExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -577,20 +577,20 @@ type WaitRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *WaitRequest) Reset() {
-	*x = WaitRequest{}
+func (x *WaitExecutionRequest) Reset() {
+	*x = WaitExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *WaitRequest) String() string {
+func (x *WaitExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*WaitRequest) ProtoMessage() {}
+func (*WaitExecutionRequest) ProtoMessage() {}
 
-func (x *WaitRequest) ProtoReflect() protoreflect.Message {
+func (x *WaitExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -602,41 +602,41 @@ func (x *WaitRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use WaitRequest.ProtoReflect.Descriptor instead.
-func (*WaitRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use WaitExecutionRequest.ProtoReflect.Descriptor instead.
+func (*WaitExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *WaitRequest) GetNamespace() string {
+func (x *WaitExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *WaitRequest) GetExecution() string {
+func (x *WaitExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *WaitRequest) GetEncoding() Encoding {
+func (x *WaitExecutionRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-func (x *WaitRequest) GetRunId() string {
+func (x *WaitExecutionRequest) GetRunId() string {
 	if x != nil {
 		return x.RunId
 	}
 	return ""
 }
 
-// WaitResponse is how the execution ended, or why it is paused.
-type WaitResponse struct {
+// WaitExecutionResponse is how the execution ended, or why it is paused.
+type WaitExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, final or paused.
 	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -644,20 +644,20 @@ type WaitResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *WaitResponse) Reset() {
-	*x = WaitResponse{}
+func (x *WaitExecutionResponse) Reset() {
+	*x = WaitExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *WaitResponse) String() string {
+func (x *WaitExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*WaitResponse) ProtoMessage() {}
+func (*WaitExecutionResponse) ProtoMessage() {}
 
-func (x *WaitResponse) ProtoReflect() protoreflect.Message {
+func (x *WaitExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -669,20 +669,20 @@ func (x *WaitResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use WaitResponse.ProtoReflect.Descriptor instead.
-func (*WaitResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use WaitExecutionResponse.ProtoReflect.Descriptor instead.
+func (*WaitExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *WaitResponse) GetExecution() *Execution {
+func (x *WaitExecutionResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-// DescribeRequest asks for the state of an execution.
-type DescribeRequest struct {
+// GetExecutionRequest asks for the state of an execution.
+type GetExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -696,20 +696,20 @@ type DescribeRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeRequest) Reset() {
-	*x = DescribeRequest{}
+func (x *GetExecutionRequest) Reset() {
+	*x = GetExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeRequest) String() string {
+func (x *GetExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeRequest) ProtoMessage() {}
+func (*GetExecutionRequest) ProtoMessage() {}
 
-func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
+func (x *GetExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -721,41 +721,41 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
-func (*DescribeRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetExecutionRequest.ProtoReflect.Descriptor instead.
+func (*GetExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *DescribeRequest) GetNamespace() string {
+func (x *GetExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *DescribeRequest) GetExecution() string {
+func (x *GetExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *DescribeRequest) GetEncoding() Encoding {
+func (x *GetExecutionRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-func (x *DescribeRequest) GetRunId() string {
+func (x *GetExecutionRequest) GetRunId() string {
 	if x != nil {
 		return x.RunId
 	}
 	return ""
 }
 
-// DescribeResponse is the state of the execution.
-type DescribeResponse struct {
+// GetExecutionResponse is the state of the execution.
+type GetExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution as it is.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -782,38 +782,38 @@ type DescribeResponse struct {
 	// The signals that it has not received yet, by name.
 	Unread []*UnreadSignals `protobuf:"bytes,11,rep,name=unread,proto3" json:"unread,omitempty"`
 	// The updates that it has not answered yet, by name.
-	Unanswered []*UnansweredUpdates `protobuf:"bytes,13,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
+	Unanswered []*UnansweredUpdates `protobuf:"bytes,12,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
 	// Its published values.
-	Published []*PublishedState `protobuf:"bytes,14,rep,name=published,proto3" json:"published,omitempty"`
+	Published []*PublishedState `protobuf:"bytes,13,rep,name=published,proto3" json:"published,omitempty"`
 	// Runs of the execution that this one has taken the place of, newest first: at most 100,
 	// without their results.
-	Earlier []*Execution `protobuf:"bytes,15,rep,name=earlier,proto3" json:"earlier,omitempty"`
+	Earlier []*Execution `protobuf:"bytes,14,rep,name=earlier,proto3" json:"earlier,omitempty"`
 	// Whether there are more of them.
-	EarlierMore bool `protobuf:"varint,16,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
+	EarlierMore bool `protobuf:"varint,15,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
 	// How many entries its journal may have. It is paused when it has more.
-	EntryLimit uint64 `protobuf:"varint,17,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
+	EntryLimit uint64 `protobuf:"varint,16,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
 	// Executions that wait for each other's results, if this one is the first of them: each has
 	// called the next, and the last has called this one. None ends unless one of them gives its
 	// call up.
-	Circle        []string `protobuf:"bytes,18,rep,name=circle,proto3" json:"circle,omitempty"`
+	Circle        []string `protobuf:"bytes,17,rep,name=circle,proto3" json:"circle,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeResponse) Reset() {
-	*x = DescribeResponse{}
+func (x *GetExecutionResponse) Reset() {
+	*x = GetExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeResponse) String() string {
+func (x *GetExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeResponse) ProtoMessage() {}
+func (*GetExecutionResponse) ProtoMessage() {}
 
-func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
+func (x *GetExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -825,124 +825,124 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
-func (*DescribeResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetExecutionResponse.ProtoReflect.Descriptor instead.
+func (*GetExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *DescribeResponse) GetExecution() *Execution {
+func (x *GetExecutionResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetInput() *Payload {
+func (x *GetExecutionResponse) GetInput() *Payload {
 	if x != nil {
 		return x.Input
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetEntries() uint64 {
+func (x *GetExecutionResponse) GetEntries() uint64 {
 	if x != nil {
 		return x.Entries
 	}
 	return 0
 }
 
-func (x *DescribeResponse) GetResident() bool {
+func (x *GetExecutionResponse) GetResident() bool {
 	if x != nil {
 		return x.Resident
 	}
 	return false
 }
 
-func (x *DescribeResponse) GetPending() []*PendingOp {
+func (x *GetExecutionResponse) GetPending() []*PendingOp {
 	if x != nil {
 		return x.Pending
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetDeferreds() []*SettledDeferred {
+func (x *GetExecutionResponse) GetDeferreds() []*SettledDeferred {
 	if x != nil {
 		return x.Deferreds
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetPatches() []*Patch {
+func (x *GetExecutionResponse) GetPatches() []*Patch {
 	if x != nil {
 		return x.Patches
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetPendingOmitted() uint32 {
+func (x *GetExecutionResponse) GetPendingOmitted() uint32 {
 	if x != nil {
 		return x.PendingOmitted
 	}
 	return 0
 }
 
-func (x *DescribeResponse) GetDeferredsOmitted() uint32 {
+func (x *GetExecutionResponse) GetDeferredsOmitted() uint32 {
 	if x != nil {
 		return x.DeferredsOmitted
 	}
 	return 0
 }
 
-func (x *DescribeResponse) GetFuel() int64 {
+func (x *GetExecutionResponse) GetFuel() int64 {
 	if x != nil {
 		return x.Fuel
 	}
 	return 0
 }
 
-func (x *DescribeResponse) GetUnread() []*UnreadSignals {
+func (x *GetExecutionResponse) GetUnread() []*UnreadSignals {
 	if x != nil {
 		return x.Unread
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetUnanswered() []*UnansweredUpdates {
+func (x *GetExecutionResponse) GetUnanswered() []*UnansweredUpdates {
 	if x != nil {
 		return x.Unanswered
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetPublished() []*PublishedState {
+func (x *GetExecutionResponse) GetPublished() []*PublishedState {
 	if x != nil {
 		return x.Published
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetEarlier() []*Execution {
+func (x *GetExecutionResponse) GetEarlier() []*Execution {
 	if x != nil {
 		return x.Earlier
 	}
 	return nil
 }
 
-func (x *DescribeResponse) GetEarlierMore() bool {
+func (x *GetExecutionResponse) GetEarlierMore() bool {
 	if x != nil {
 		return x.EarlierMore
 	}
 	return false
 }
 
-func (x *DescribeResponse) GetEntryLimit() uint64 {
+func (x *GetExecutionResponse) GetEntryLimit() uint64 {
 	if x != nil {
 		return x.EntryLimit
 	}
 	return 0
 }
 
-func (x *DescribeResponse) GetCircle() []string {
+func (x *GetExecutionResponse) GetCircle() []string {
 	if x != nil {
 		return x.Circle
 	}
@@ -1191,9 +1191,9 @@ type PendingOp struct {
 	// The explicit key, if the workflow gave one.
 	Key string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
 	// When it was issued.
-	Since *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	IssueTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=issue_time,json=issueTime,proto3" json:"issue_time,omitempty"`
 	// When it is due: the end of a sleep, the next attempt of an activity.
-	DueAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
+	DueTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=due_time,json=dueTime,proto3" json:"due_time,omitempty"`
 	// The attempt of an activity that runs or comes next, from 1.
 	Attempt uint32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Why the attempt before failed.
@@ -1265,16 +1265,16 @@ func (x *PendingOp) GetKey() string {
 	return ""
 }
 
-func (x *PendingOp) GetSince() *timestamppb.Timestamp {
+func (x *PendingOp) GetIssueTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.Since
+		return x.IssueTime
 	}
 	return nil
 }
 
-func (x *PendingOp) GetDueAt() *timestamppb.Timestamp {
+func (x *PendingOp) GetDueTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.DueAt
+		return x.DueTime
 	}
 	return nil
 }
@@ -1313,7 +1313,7 @@ type SettledDeferred struct {
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// When it was settled.
-	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	SettleTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=settle_time,json=settleTime,proto3" json:"settle_time,omitempty"`
 	// The value of its resolution.
 	Value *Payload `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	// The error of its rejection.
@@ -1362,9 +1362,9 @@ func (x *SettledDeferred) GetName() string {
 	return ""
 }
 
-func (x *SettledDeferred) GetAt() *timestamppb.Timestamp {
+func (x *SettledDeferred) GetSettleTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.SettleTime
 	}
 	return nil
 }
@@ -1390,8 +1390,8 @@ func (x *SettledDeferred) GetOmittedBytes() uint64 {
 	return 0
 }
 
-// HistoryRequest asks for a page of a journal.
-type HistoryRequest struct {
+// ListHistoryRequest asks for a page of a journal.
+type ListHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1410,20 +1410,20 @@ type HistoryRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *HistoryRequest) Reset() {
-	*x = HistoryRequest{}
+func (x *ListHistoryRequest) Reset() {
+	*x = ListHistoryRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *HistoryRequest) String() string {
+func (x *ListHistoryRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*HistoryRequest) ProtoMessage() {}
+func (*ListHistoryRequest) ProtoMessage() {}
 
-func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
+func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1435,55 +1435,55 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
-func (*HistoryRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListHistoryRequest.ProtoReflect.Descriptor instead.
+func (*ListHistoryRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *HistoryRequest) GetNamespace() string {
+func (x *ListHistoryRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *HistoryRequest) GetExecution() string {
+func (x *ListHistoryRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *HistoryRequest) GetAfter() uint64 {
+func (x *ListHistoryRequest) GetAfter() uint64 {
 	if x != nil {
 		return x.After
 	}
 	return 0
 }
 
-func (x *HistoryRequest) GetPageSize() int32 {
+func (x *ListHistoryRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
 	}
 	return 0
 }
 
-func (x *HistoryRequest) GetEncoding() Encoding {
+func (x *ListHistoryRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-func (x *HistoryRequest) GetRunId() string {
+func (x *ListHistoryRequest) GetRunId() string {
 	if x != nil {
 		return x.RunId
 	}
 	return ""
 }
 
-// HistoryResponse holds a page of a journal.
-type HistoryResponse struct {
+// ListHistoryResponse holds a page of a journal.
+type ListHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entries in order.
 	Entries []*HistoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
@@ -1493,20 +1493,20 @@ type HistoryResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *HistoryResponse) Reset() {
-	*x = HistoryResponse{}
+func (x *ListHistoryResponse) Reset() {
+	*x = ListHistoryResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *HistoryResponse) String() string {
+func (x *ListHistoryResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*HistoryResponse) ProtoMessage() {}
+func (*ListHistoryResponse) ProtoMessage() {}
 
-func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
+func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1518,19 +1518,19 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
-func (*HistoryResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListHistoryResponse.ProtoReflect.Descriptor instead.
+func (*ListHistoryResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *HistoryResponse) GetEntries() []*HistoryEntry {
+func (x *ListHistoryResponse) GetEntries() []*HistoryEntry {
 	if x != nil {
 		return x.Entries
 	}
 	return nil
 }
 
-func (x *HistoryResponse) GetNext() uint64 {
+func (x *ListHistoryResponse) GetNext() uint64 {
 	if x != nil {
 		return x.Next
 	}
@@ -1549,7 +1549,7 @@ type HistoryEntry struct {
 	// transaction that has not taken effect) or "moved".
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The journal time.
-	At *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	JournalTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=journal_time,json=journalTime,proto3" json:"journal_time,omitempty"`
 	// The op's number in the order of issue, from 1.
 	Op uint32 `protobuf:"varint,5,opt,name=op,proto3" json:"op,omitempty"`
 	// The op's kind.
@@ -1561,7 +1561,7 @@ type HistoryEntry struct {
 	// How many attempts of an activity there were so far.
 	Attempts uint32 `protobuf:"varint,9,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// When the next attempt is due, for entries of kind "attempt".
-	NextAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=next_at,json=nextAt,proto3" json:"next_at,omitempty"`
+	NextTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=next_time,json=nextTime,proto3" json:"next_time,omitempty"`
 	// The result of the op.
 	Value *Payload `protobuf:"bytes,11,opt,name=value,proto3" json:"value,omitempty"`
 	// The error of the op.
@@ -1624,9 +1624,9 @@ func (x *HistoryEntry) GetKind() string {
 	return ""
 }
 
-func (x *HistoryEntry) GetAt() *timestamppb.Timestamp {
+func (x *HistoryEntry) GetJournalTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.JournalTime
 	}
 	return nil
 }
@@ -1666,9 +1666,9 @@ func (x *HistoryEntry) GetAttempts() uint32 {
 	return 0
 }
 
-func (x *HistoryEntry) GetNextAt() *timestamppb.Timestamp {
+func (x *HistoryEntry) GetNextTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.NextAt
+		return x.NextTime
 	}
 	return nil
 }
@@ -1694,8 +1694,8 @@ func (x *HistoryEntry) GetOmittedBytes() uint64 {
 	return 0
 }
 
-// FollowRequest asks to be told what happens to an execution.
-type FollowRequest struct {
+// FollowExecutionRequest asks to be told what happens to an execution.
+type FollowExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1715,20 +1715,20 @@ type FollowRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FollowRequest) Reset() {
-	*x = FollowRequest{}
+func (x *FollowExecutionRequest) Reset() {
+	*x = FollowExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FollowRequest) String() string {
+func (x *FollowExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FollowRequest) ProtoMessage() {}
+func (*FollowExecutionRequest) ProtoMessage() {}
 
-func (x *FollowRequest) ProtoReflect() protoreflect.Message {
+func (x *FollowExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1740,82 +1740,82 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
-func (*FollowRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use FollowExecutionRequest.ProtoReflect.Descriptor instead.
+func (*FollowExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *FollowRequest) GetNamespace() string {
+func (x *FollowExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *FollowRequest) GetExecution() string {
+func (x *FollowExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *FollowRequest) GetAfter() uint64 {
+func (x *FollowExecutionRequest) GetAfter() uint64 {
 	if x != nil {
 		return x.After
 	}
 	return 0
 }
 
-func (x *FollowRequest) GetRunId() string {
+func (x *FollowExecutionRequest) GetRunId() string {
 	if x != nil {
 		return x.RunId
 	}
 	return ""
 }
 
-func (x *FollowRequest) GetEncoding() Encoding {
+func (x *FollowExecutionRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-func (x *FollowRequest) GetChainId() string {
+func (x *FollowExecutionRequest) GetChainId() string {
 	if x != nil {
 		return x.ChainId
 	}
 	return ""
 }
 
-// FollowResponse is something that happened to the execution.
-type FollowResponse struct {
+// FollowExecutionResponse is something that happened to the execution.
+type FollowExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event.
 	//
 	// Types that are valid to be assigned to Event:
 	//
-	//	*FollowResponse_Entry
-	//	*FollowResponse_Line
-	//	*FollowResponse_Execution
-	Event         isFollowResponse_Event `protobuf_oneof:"event"`
+	//	*FollowExecutionResponse_Entry
+	//	*FollowExecutionResponse_Line
+	//	*FollowExecutionResponse_Execution
+	Event         isFollowExecutionResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FollowResponse) Reset() {
-	*x = FollowResponse{}
+func (x *FollowExecutionResponse) Reset() {
+	*x = FollowExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FollowResponse) String() string {
+func (x *FollowExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FollowResponse) ProtoMessage() {}
+func (*FollowExecutionResponse) ProtoMessage() {}
 
-func (x *FollowResponse) ProtoReflect() protoreflect.Message {
+func (x *FollowExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1827,76 +1827,76 @@ func (x *FollowResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FollowResponse.ProtoReflect.Descriptor instead.
-func (*FollowResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use FollowExecutionResponse.ProtoReflect.Descriptor instead.
+func (*FollowExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *FollowResponse) GetEvent() isFollowResponse_Event {
+func (x *FollowExecutionResponse) GetEvent() isFollowExecutionResponse_Event {
 	if x != nil {
 		return x.Event
 	}
 	return nil
 }
 
-func (x *FollowResponse) GetEntry() *HistoryEntry {
+func (x *FollowExecutionResponse) GetEntry() *HistoryEntry {
 	if x != nil {
-		if x, ok := x.Event.(*FollowResponse_Entry); ok {
+		if x, ok := x.Event.(*FollowExecutionResponse_Entry); ok {
 			return x.Entry
 		}
 	}
 	return nil
 }
 
-func (x *FollowResponse) GetLine() *LogLine {
+func (x *FollowExecutionResponse) GetLine() *LogLine {
 	if x != nil {
-		if x, ok := x.Event.(*FollowResponse_Line); ok {
+		if x, ok := x.Event.(*FollowExecutionResponse_Line); ok {
 			return x.Line
 		}
 	}
 	return nil
 }
 
-func (x *FollowResponse) GetExecution() *Execution {
+func (x *FollowExecutionResponse) GetExecution() *Execution {
 	if x != nil {
-		if x, ok := x.Event.(*FollowResponse_Execution); ok {
+		if x, ok := x.Event.(*FollowExecutionResponse_Execution); ok {
 			return x.Execution
 		}
 	}
 	return nil
 }
 
-type isFollowResponse_Event interface {
-	isFollowResponse_Event()
+type isFollowExecutionResponse_Event interface {
+	isFollowExecutionResponse_Event()
 }
 
-type FollowResponse_Entry struct {
+type FollowExecutionResponse_Entry struct {
 	// An entry of its journal is durable.
 	Entry *HistoryEntry `protobuf:"bytes,1,opt,name=entry,proto3,oneof"`
 }
 
-type FollowResponse_Line struct {
+type FollowExecutionResponse_Line struct {
 	// Its workflow or an activity of its has logged something.
 	Line *LogLine `protobuf:"bytes,2,opt,name=line,proto3,oneof"`
 }
 
-type FollowResponse_Execution struct {
+type FollowExecutionResponse_Execution struct {
 	// The execution as it is: the first message, unless it has finished; and again when its
 	// state or its run is another. A finished execution is the last message.
 	Execution *Execution `protobuf:"bytes,3,opt,name=execution,proto3,oneof"`
 }
 
-func (*FollowResponse_Entry) isFollowResponse_Event() {}
+func (*FollowExecutionResponse_Entry) isFollowExecutionResponse_Event() {}
 
-func (*FollowResponse_Line) isFollowResponse_Event() {}
+func (*FollowExecutionResponse_Line) isFollowExecutionResponse_Event() {}
 
-func (*FollowResponse_Execution) isFollowResponse_Event() {}
+func (*FollowExecutionResponse_Execution) isFollowExecutionResponse_Event() {}
 
 // LogLine is a line in the log of a workflow or an activity.
 type LogLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When.
-	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	LogTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=log_time,json=logTime,proto3" json:"log_time,omitempty"`
 	// The level: -4 is debug, 0 info, 4 a warning, 8 an error.
 	Level int32 `protobuf:"varint,2,opt,name=level,proto3" json:"level,omitempty"`
 	// The event.
@@ -1944,9 +1944,9 @@ func (*LogLine) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
 }
 
-func (x *LogLine) GetAt() *timestamppb.Timestamp {
+func (x *LogLine) GetLogTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.LogTime
 	}
 	return nil
 }
@@ -1993,8 +1993,8 @@ func (x *LogLine) GetCrashed() bool {
 	return false
 }
 
-// ListRequest asks for a page of executions.
-type ListRequest struct {
+// ListExecutionsRequest asks for a page of executions.
+type ListExecutionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -2014,20 +2014,20 @@ type ListRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListRequest) Reset() {
-	*x = ListRequest{}
+func (x *ListExecutionsRequest) Reset() {
+	*x = ListExecutionsRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListRequest) String() string {
+func (x *ListExecutionsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListRequest) ProtoMessage() {}
+func (*ListExecutionsRequest) ProtoMessage() {}
 
-func (x *ListRequest) ProtoReflect() protoreflect.Message {
+func (x *ListExecutionsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2039,47 +2039,47 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
-func (*ListRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListExecutionsRequest.ProtoReflect.Descriptor instead.
+func (*ListExecutionsRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
 }
 
-func (x *ListRequest) GetNamespace() string {
+func (x *ListExecutionsRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ListRequest) GetWorkflow() string {
+func (x *ListExecutionsRequest) GetWorkflow() string {
 	if x != nil {
 		return x.Workflow
 	}
 	return ""
 }
 
-func (x *ListRequest) GetState() State {
+func (x *ListExecutionsRequest) GetState() State {
 	if x != nil {
 		return x.State
 	}
 	return State_STATE_UNSPECIFIED
 }
 
-func (x *ListRequest) GetPageSize() int32 {
+func (x *ListExecutionsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
 	}
 	return 0
 }
 
-func (x *ListRequest) GetPageToken() string {
+func (x *ListExecutionsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
 	}
 	return ""
 }
 
-func (x *ListRequest) GetWhere() []*Condition {
+func (x *ListExecutionsRequest) GetWhere() []*Condition {
 	if x != nil {
 		return x.Where
 	}
@@ -2245,8 +2245,8 @@ func (*Condition_Time) isCondition_Value() {}
 
 func (*Condition_Literal) isCondition_Value() {}
 
-// ListResponse holds a page of executions.
-type ListResponse struct {
+// ListExecutionsResponse holds a page of executions.
+type ListExecutionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The executions, newest first, without their results.
 	Executions []*Execution `protobuf:"bytes,1,rep,name=executions,proto3" json:"executions,omitempty"`
@@ -2256,20 +2256,20 @@ type ListResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListResponse) Reset() {
-	*x = ListResponse{}
+func (x *ListExecutionsResponse) Reset() {
+	*x = ListExecutionsResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListResponse) String() string {
+func (x *ListExecutionsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListResponse) ProtoMessage() {}
+func (*ListExecutionsResponse) ProtoMessage() {}
 
-func (x *ListResponse) ProtoReflect() protoreflect.Message {
+func (x *ListExecutionsResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2281,19 +2281,19 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
-func (*ListResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ListExecutionsResponse.ProtoReflect.Descriptor instead.
+func (*ListExecutionsResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
 }
 
-func (x *ListResponse) GetExecutions() []*Execution {
+func (x *ListExecutionsResponse) GetExecutions() []*Execution {
 	if x != nil {
 		return x.Executions
 	}
 	return nil
 }
 
-func (x *ListResponse) GetNextPageToken() string {
+func (x *ListExecutionsResponse) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
 	}
@@ -2366,8 +2366,8 @@ func (x *SignalOptions) GetRequestId() string {
 	return ""
 }
 
-// SignalRequest asks for a signal to be sent.
-type SignalRequest struct {
+// SignalExecutionRequest asks for a signal to be sent.
+type SignalExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -2379,20 +2379,20 @@ type SignalRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SignalRequest) Reset() {
-	*x = SignalRequest{}
+func (x *SignalExecutionRequest) Reset() {
+	*x = SignalExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SignalRequest) String() string {
+func (x *SignalExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SignalRequest) ProtoMessage() {}
+func (*SignalExecutionRequest) ProtoMessage() {}
 
-func (x *SignalRequest) ProtoReflect() protoreflect.Message {
+func (x *SignalExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2404,53 +2404,53 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
-func (*SignalRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use SignalExecutionRequest.ProtoReflect.Descriptor instead.
+func (*SignalExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
-func (x *SignalRequest) GetNamespace() string {
+func (x *SignalExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *SignalRequest) GetExecution() string {
+func (x *SignalExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *SignalRequest) GetSignal() *SignalOptions {
+func (x *SignalExecutionRequest) GetSignal() *SignalOptions {
 	if x != nil {
 		return x.Signal
 	}
 	return nil
 }
 
-// SignalResponse says that the signal is durable.
-type SignalResponse struct {
+// SignalExecutionResponse says that the signal is durable.
+type SignalExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SignalResponse) Reset() {
-	*x = SignalResponse{}
+func (x *SignalExecutionResponse) Reset() {
+	*x = SignalExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SignalResponse) String() string {
+func (x *SignalExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SignalResponse) ProtoMessage() {}
+func (*SignalExecutionResponse) ProtoMessage() {}
 
-func (x *SignalResponse) ProtoReflect() protoreflect.Message {
+func (x *SignalExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2462,8 +2462,8 @@ func (x *SignalResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SignalResponse.ProtoReflect.Descriptor instead.
-func (*SignalResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use SignalExecutionResponse.ProtoReflect.Descriptor instead.
+func (*SignalExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
@@ -2586,8 +2586,8 @@ func (x *SignalWithStartResponse) GetExisted() bool {
 	return false
 }
 
-// QueryRequest asks an execution a question.
-type QueryRequest struct {
+// QueryExecutionRequest asks an execution a question.
+type QueryExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -2604,20 +2604,20 @@ type QueryRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *QueryRequest) Reset() {
-	*x = QueryRequest{}
+func (x *QueryExecutionRequest) Reset() {
+	*x = QueryExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *QueryRequest) String() string {
+func (x *QueryExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*QueryRequest) ProtoMessage() {}
+func (*QueryExecutionRequest) ProtoMessage() {}
 
-func (x *QueryRequest) ProtoReflect() protoreflect.Message {
+func (x *QueryExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2629,48 +2629,48 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
-func (*QueryRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use QueryExecutionRequest.ProtoReflect.Descriptor instead.
+func (*QueryExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
 }
 
-func (x *QueryRequest) GetNamespace() string {
+func (x *QueryExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *QueryRequest) GetExecution() string {
+func (x *QueryExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *QueryRequest) GetName() string {
+func (x *QueryExecutionRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *QueryRequest) GetInput() *Payload {
+func (x *QueryExecutionRequest) GetInput() *Payload {
 	if x != nil {
 		return x.Input
 	}
 	return nil
 }
 
-func (x *QueryRequest) GetEncoding() Encoding {
+func (x *QueryExecutionRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// QueryResponse is the answer.
-type QueryResponse struct {
+// QueryExecutionResponse is the answer.
+type QueryExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer of the workflow.
 	Value         *Payload `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
@@ -2678,20 +2678,20 @@ type QueryResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *QueryResponse) Reset() {
-	*x = QueryResponse{}
+func (x *QueryExecutionResponse) Reset() {
+	*x = QueryExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *QueryResponse) String() string {
+func (x *QueryExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*QueryResponse) ProtoMessage() {}
+func (*QueryExecutionResponse) ProtoMessage() {}
 
-func (x *QueryResponse) ProtoReflect() protoreflect.Message {
+func (x *QueryExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2703,20 +2703,20 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
-func (*QueryResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use QueryExecutionResponse.ProtoReflect.Descriptor instead.
+func (*QueryExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
 }
 
-func (x *QueryResponse) GetValue() *Payload {
+func (x *QueryExecutionResponse) GetValue() *Payload {
 	if x != nil {
 		return x.Value
 	}
 	return nil
 }
 
-// UpdateRequest asks a workflow for a change.
-type UpdateRequest struct {
+// UpdateExecutionRequest asks a workflow for a change.
+type UpdateExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -2736,20 +2736,20 @@ type UpdateRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UpdateRequest) Reset() {
-	*x = UpdateRequest{}
+func (x *UpdateExecutionRequest) Reset() {
+	*x = UpdateExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UpdateRequest) String() string {
+func (x *UpdateExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UpdateRequest) ProtoMessage() {}
+func (*UpdateExecutionRequest) ProtoMessage() {}
 
-func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
+func (x *UpdateExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2761,55 +2761,55 @@ func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UpdateRequest.ProtoReflect.Descriptor instead.
-func (*UpdateRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use UpdateExecutionRequest.ProtoReflect.Descriptor instead.
+func (*UpdateExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
 }
 
-func (x *UpdateRequest) GetNamespace() string {
+func (x *UpdateExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *UpdateRequest) GetExecution() string {
+func (x *UpdateExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *UpdateRequest) GetName() string {
+func (x *UpdateExecutionRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *UpdateRequest) GetInput() *Payload {
+func (x *UpdateExecutionRequest) GetInput() *Payload {
 	if x != nil {
 		return x.Input
 	}
 	return nil
 }
 
-func (x *UpdateRequest) GetRequestId() string {
+func (x *UpdateExecutionRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
 	}
 	return ""
 }
 
-func (x *UpdateRequest) GetEncoding() Encoding {
+func (x *UpdateExecutionRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// UpdateResponse is the answer.
-type UpdateResponse struct {
+// UpdateExecutionResponse is the answer.
+type UpdateExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer of the workflow.
 	Value *Payload `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
@@ -2819,20 +2819,20 @@ type UpdateResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UpdateResponse) Reset() {
-	*x = UpdateResponse{}
+func (x *UpdateExecutionResponse) Reset() {
+	*x = UpdateExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UpdateResponse) String() string {
+func (x *UpdateExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UpdateResponse) ProtoMessage() {}
+func (*UpdateExecutionResponse) ProtoMessage() {}
 
-func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
+func (x *UpdateExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2844,27 +2844,27 @@ func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UpdateResponse.ProtoReflect.Descriptor instead.
-func (*UpdateResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use UpdateExecutionResponse.ProtoReflect.Descriptor instead.
+func (*UpdateExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
 }
 
-func (x *UpdateResponse) GetValue() *Payload {
+func (x *UpdateExecutionResponse) GetValue() *Payload {
 	if x != nil {
 		return x.Value
 	}
 	return nil
 }
 
-func (x *UpdateResponse) GetError() *Error {
+func (x *UpdateExecutionResponse) GetError() *Error {
 	if x != nil {
 		return x.Error
 	}
 	return nil
 }
 
-// GetStateRequest asks for the published values of an execution.
-type GetStateRequest struct {
+// GetExecutionStateRequest asks for the published values of an execution.
+type GetExecutionStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -2878,20 +2878,20 @@ type GetStateRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetStateRequest) Reset() {
-	*x = GetStateRequest{}
+func (x *GetExecutionStateRequest) Reset() {
+	*x = GetExecutionStateRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetStateRequest) String() string {
+func (x *GetExecutionStateRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetStateRequest) ProtoMessage() {}
+func (*GetExecutionStateRequest) ProtoMessage() {}
 
-func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
+func (x *GetExecutionStateRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2903,41 +2903,41 @@ func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetStateRequest.ProtoReflect.Descriptor instead.
-func (*GetStateRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetExecutionStateRequest.ProtoReflect.Descriptor instead.
+func (*GetExecutionStateRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
 }
 
-func (x *GetStateRequest) GetNamespace() string {
+func (x *GetExecutionStateRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *GetStateRequest) GetExecution() string {
+func (x *GetExecutionStateRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *GetStateRequest) GetName() string {
+func (x *GetExecutionStateRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *GetStateRequest) GetEncoding() Encoding {
+func (x *GetExecutionStateRequest) GetEncoding() Encoding {
 	if x != nil {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// GetStateResponse has the published values of an execution.
-type GetStateResponse struct {
+// GetExecutionStateResponse has the published values of an execution.
+type GetExecutionStateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The values, by name, without values that were taken back.
 	State []*PublishedState `protobuf:"bytes,1,rep,name=state,proto3" json:"state,omitempty"`
@@ -2946,25 +2946,25 @@ type GetStateResponse struct {
 	// How far it says that it is.
 	Progress *Progress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
 	// When it changed any of this last; absent if it has published nothing.
-	At            *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetStateResponse) Reset() {
-	*x = GetStateResponse{}
+func (x *GetExecutionStateResponse) Reset() {
+	*x = GetExecutionStateResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetStateResponse) String() string {
+func (x *GetExecutionStateResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetStateResponse) ProtoMessage() {}
+func (*GetExecutionStateResponse) ProtoMessage() {}
 
-func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
+func (x *GetExecutionStateResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2976,41 +2976,41 @@ func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetStateResponse.ProtoReflect.Descriptor instead.
-func (*GetStateResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetExecutionStateResponse.ProtoReflect.Descriptor instead.
+func (*GetExecutionStateResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
 }
 
-func (x *GetStateResponse) GetState() []*PublishedState {
+func (x *GetExecutionStateResponse) GetState() []*PublishedState {
 	if x != nil {
 		return x.State
 	}
 	return nil
 }
 
-func (x *GetStateResponse) GetAttributes() []*Attribute {
+func (x *GetExecutionStateResponse) GetAttributes() []*Attribute {
 	if x != nil {
 		return x.Attributes
 	}
 	return nil
 }
 
-func (x *GetStateResponse) GetProgress() *Progress {
+func (x *GetExecutionStateResponse) GetProgress() *Progress {
 	if x != nil {
 		return x.Progress
 	}
 	return nil
 }
 
-func (x *GetStateResponse) GetAt() *timestamppb.Timestamp {
+func (x *GetExecutionStateResponse) GetUpdateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.UpdateTime
 	}
 	return nil
 }
 
-// InterruptRequest asks an execution to stop.
-type InterruptRequest struct {
+// InterruptExecutionRequest asks an execution to stop.
+type InterruptExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3029,20 +3029,20 @@ type InterruptRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *InterruptRequest) Reset() {
-	*x = InterruptRequest{}
+func (x *InterruptExecutionRequest) Reset() {
+	*x = InterruptExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *InterruptRequest) String() string {
+func (x *InterruptExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*InterruptRequest) ProtoMessage() {}
+func (*InterruptExecutionRequest) ProtoMessage() {}
 
-func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
+func (x *InterruptExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3054,67 +3054,67 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
-func (*InterruptRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use InterruptExecutionRequest.ProtoReflect.Descriptor instead.
+func (*InterruptExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
 }
 
-func (x *InterruptRequest) GetNamespace() string {
+func (x *InterruptExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *InterruptRequest) GetExecution() string {
+func (x *InterruptExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *InterruptRequest) GetReason() string {
+func (x *InterruptExecutionRequest) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *InterruptRequest) GetResume() bool {
+func (x *InterruptExecutionRequest) GetResume() bool {
 	if x != nil {
 		return x.Resume
 	}
 	return false
 }
 
-func (x *InterruptRequest) GetTerminate() bool {
+func (x *InterruptExecutionRequest) GetTerminate() bool {
 	if x != nil {
 		return x.Terminate
 	}
 	return false
 }
 
-// InterruptResponse says that the request is durable.
-type InterruptResponse struct {
+// InterruptExecutionResponse says that the request is durable.
+type InterruptExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *InterruptResponse) Reset() {
-	*x = InterruptResponse{}
+func (x *InterruptExecutionResponse) Reset() {
+	*x = InterruptExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *InterruptResponse) String() string {
+func (x *InterruptExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*InterruptResponse) ProtoMessage() {}
+func (*InterruptExecutionResponse) ProtoMessage() {}
 
-func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
+func (x *InterruptExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3126,13 +3126,13 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
-func (*InterruptResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use InterruptExecutionResponse.ProtoReflect.Descriptor instead.
+func (*InterruptExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
 }
 
-// ResumeRequest asks to continue a paused execution.
-type ResumeRequest struct {
+// ResumeExecutionRequest asks to continue a paused execution.
+type ResumeExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3142,20 +3142,20 @@ type ResumeRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ResumeRequest) Reset() {
-	*x = ResumeRequest{}
+func (x *ResumeExecutionRequest) Reset() {
+	*x = ResumeExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ResumeRequest) String() string {
+func (x *ResumeExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ResumeRequest) ProtoMessage() {}
+func (*ResumeExecutionRequest) ProtoMessage() {}
 
-func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
+func (x *ResumeExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3167,46 +3167,46 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
-func (*ResumeRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ResumeExecutionRequest.ProtoReflect.Descriptor instead.
+func (*ResumeExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{39}
 }
 
-func (x *ResumeRequest) GetNamespace() string {
+func (x *ResumeExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ResumeRequest) GetExecution() string {
+func (x *ResumeExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-// ResumeResponse says that the execution runs again.
-type ResumeResponse struct {
+// ResumeExecutionResponse says that the execution runs again.
+type ResumeExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ResumeResponse) Reset() {
-	*x = ResumeResponse{}
+func (x *ResumeExecutionResponse) Reset() {
+	*x = ResumeExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ResumeResponse) String() string {
+func (x *ResumeExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ResumeResponse) ProtoMessage() {}
+func (*ResumeExecutionResponse) ProtoMessage() {}
 
-func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
+func (x *ResumeExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3218,13 +3218,13 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
-func (*ResumeResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ResumeExecutionResponse.ProtoReflect.Descriptor instead.
+func (*ResumeExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{40}
 }
 
-// FailRequest asks to end a paused execution for good.
-type FailRequest struct {
+// FailExecutionRequest asks to end a paused execution for good.
+type FailExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3236,20 +3236,20 @@ type FailRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FailRequest) Reset() {
-	*x = FailRequest{}
+func (x *FailExecutionRequest) Reset() {
+	*x = FailExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FailRequest) String() string {
+func (x *FailExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FailRequest) ProtoMessage() {}
+func (*FailExecutionRequest) ProtoMessage() {}
 
-func (x *FailRequest) ProtoReflect() protoreflect.Message {
+func (x *FailExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3261,53 +3261,53 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
-func (*FailRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use FailExecutionRequest.ProtoReflect.Descriptor instead.
+func (*FailExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{41}
 }
 
-func (x *FailRequest) GetNamespace() string {
+func (x *FailExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *FailRequest) GetExecution() string {
+func (x *FailExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *FailRequest) GetReason() string {
+func (x *FailExecutionRequest) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-// FailResponse says that the failure is durable.
-type FailResponse struct {
+// FailExecutionResponse says that the failure is durable.
+type FailExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FailResponse) Reset() {
-	*x = FailResponse{}
+func (x *FailExecutionResponse) Reset() {
+	*x = FailExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FailResponse) String() string {
+func (x *FailExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FailResponse) ProtoMessage() {}
+func (*FailExecutionResponse) ProtoMessage() {}
 
-func (x *FailResponse) ProtoReflect() protoreflect.Message {
+func (x *FailExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3319,13 +3319,13 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
-func (*FailResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use FailExecutionResponse.ProtoReflect.Descriptor instead.
+func (*FailExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{42}
 }
 
-// MoveRequest asks to move an execution to another module.
-type MoveRequest struct {
+// MoveExecutionRequest asks to move an execution to another module.
+type MoveExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3339,20 +3339,20 @@ type MoveRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MoveRequest) Reset() {
-	*x = MoveRequest{}
+func (x *MoveExecutionRequest) Reset() {
+	*x = MoveExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MoveRequest) String() string {
+func (x *MoveExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MoveRequest) ProtoMessage() {}
+func (*MoveExecutionRequest) ProtoMessage() {}
 
-func (x *MoveRequest) ProtoReflect() protoreflect.Message {
+func (x *MoveExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3364,34 +3364,34 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
-func (*MoveRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use MoveExecutionRequest.ProtoReflect.Descriptor instead.
+func (*MoveExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{43}
 }
 
-func (x *MoveRequest) GetNamespace() string {
+func (x *MoveExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *MoveRequest) GetExecution() string {
+func (x *MoveExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *MoveRequest) GetTo() string {
+func (x *MoveExecutionRequest) GetTo() string {
 	if x != nil {
 		return x.To
 	}
 	return ""
 }
 
-// MoveResponse says that the move is durable.
-type MoveResponse struct {
+// MoveExecutionResponse says that the move is durable.
+type MoveExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, without its result.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -3402,20 +3402,20 @@ type MoveResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MoveResponse) Reset() {
-	*x = MoveResponse{}
+func (x *MoveExecutionResponse) Reset() {
+	*x = MoveExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MoveResponse) String() string {
+func (x *MoveExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MoveResponse) ProtoMessage() {}
+func (*MoveExecutionResponse) ProtoMessage() {}
 
-func (x *MoveResponse) ProtoReflect() protoreflect.Message {
+func (x *MoveExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3427,27 +3427,27 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
-func (*MoveResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use MoveExecutionResponse.ProtoReflect.Descriptor instead.
+func (*MoveExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{44}
 }
 
-func (x *MoveResponse) GetExecution() *Execution {
+func (x *MoveExecutionResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-func (x *MoveResponse) GetFromDigest() string {
+func (x *MoveExecutionResponse) GetFromDigest() string {
 	if x != nil {
 		return x.FromDigest
 	}
 	return ""
 }
 
-// MoveAllRequest asks to move the open executions of a workflow.
-type MoveAllRequest struct {
+// MoveExecutionsRequest asks to move the open executions of a workflow.
+type MoveExecutionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3456,26 +3456,26 @@ type MoveAllRequest struct {
 	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// Only running executions, or only paused ones; unspecified means both.
 	State State `protobuf:"varint,3,opt,name=state,proto3,enum=cruster.v1.State" json:"state,omitempty"`
-	// The module, as in MoveRequest.
+	// The module, as in MoveExecutionRequest.
 	To            string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MoveAllRequest) Reset() {
-	*x = MoveAllRequest{}
+func (x *MoveExecutionsRequest) Reset() {
+	*x = MoveExecutionsRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MoveAllRequest) String() string {
+func (x *MoveExecutionsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MoveAllRequest) ProtoMessage() {}
+func (*MoveExecutionsRequest) ProtoMessage() {}
 
-func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
+func (x *MoveExecutionsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3487,41 +3487,41 @@ func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
-func (*MoveAllRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use MoveExecutionsRequest.ProtoReflect.Descriptor instead.
+func (*MoveExecutionsRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{45}
 }
 
-func (x *MoveAllRequest) GetNamespace() string {
+func (x *MoveExecutionsRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *MoveAllRequest) GetWorkflow() string {
+func (x *MoveExecutionsRequest) GetWorkflow() string {
 	if x != nil {
 		return x.Workflow
 	}
 	return ""
 }
 
-func (x *MoveAllRequest) GetState() State {
+func (x *MoveExecutionsRequest) GetState() State {
 	if x != nil {
 		return x.State
 	}
 	return State_STATE_UNSPECIFIED
 }
 
-func (x *MoveAllRequest) GetTo() string {
+func (x *MoveExecutionsRequest) GetTo() string {
 	if x != nil {
 		return x.To
 	}
 	return ""
 }
 
-// MoveAllResponse has the outcome of one execution.
-type MoveAllResponse struct {
+// MoveExecutionsResponse has the outcome of one execution.
+type MoveExecutionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many executions are done, this one included.
 	Done uint32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
@@ -3531,20 +3531,20 @@ type MoveAllResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MoveAllResponse) Reset() {
-	*x = MoveAllResponse{}
+func (x *MoveExecutionsResponse) Reset() {
+	*x = MoveExecutionsResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MoveAllResponse) String() string {
+func (x *MoveExecutionsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MoveAllResponse) ProtoMessage() {}
+func (*MoveExecutionsResponse) ProtoMessage() {}
 
-func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
+func (x *MoveExecutionsResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3556,27 +3556,27 @@ func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
-func (*MoveAllResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use MoveExecutionsResponse.ProtoReflect.Descriptor instead.
+func (*MoveExecutionsResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{46}
 }
 
-func (x *MoveAllResponse) GetDone() uint32 {
+func (x *MoveExecutionsResponse) GetDone() uint32 {
 	if x != nil {
 		return x.Done
 	}
 	return 0
 }
 
-func (x *MoveAllResponse) GetResult() *MoveResult {
+func (x *MoveExecutionsResponse) GetResult() *MoveResult {
 	if x != nil {
 		return x.Result
 	}
 	return nil
 }
 
-// ForkRequest asks for a new run from a beginning of a journal.
-type ForkRequest struct {
+// ForkExecutionRequest asks for a new run from a beginning of a journal.
+type ForkExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3585,7 +3585,7 @@ type ForkRequest struct {
 	// The sequence number of the last entry that the fork takes over; 0 takes over
 	// none.
 	At uint64 `protobuf:"varint,3,opt,name=at,proto3" json:"at,omitempty"`
-	// The module, as in MoveRequest, but empty means the module of the original.
+	// The module, as in MoveExecutionRequest, but empty means the module of the original.
 	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
 	// The key of the fork, used as it is; empty means a key that is made of the
 	// original's key.
@@ -3594,20 +3594,20 @@ type ForkRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ForkRequest) Reset() {
-	*x = ForkRequest{}
+func (x *ForkExecutionRequest) Reset() {
+	*x = ForkExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ForkRequest) String() string {
+func (x *ForkExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ForkRequest) ProtoMessage() {}
+func (*ForkExecutionRequest) ProtoMessage() {}
 
-func (x *ForkRequest) ProtoReflect() protoreflect.Message {
+func (x *ForkExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3619,48 +3619,48 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
-func (*ForkRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ForkExecutionRequest.ProtoReflect.Descriptor instead.
+func (*ForkExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{47}
 }
 
-func (x *ForkRequest) GetNamespace() string {
+func (x *ForkExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ForkRequest) GetExecution() string {
+func (x *ForkExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *ForkRequest) GetAt() uint64 {
+func (x *ForkExecutionRequest) GetAt() uint64 {
 	if x != nil {
 		return x.At
 	}
 	return 0
 }
 
-func (x *ForkRequest) GetTo() string {
+func (x *ForkExecutionRequest) GetTo() string {
 	if x != nil {
 		return x.To
 	}
 	return ""
 }
 
-func (x *ForkRequest) GetKey() string {
+func (x *ForkExecutionRequest) GetKey() string {
 	if x != nil {
 		return x.Key
 	}
 	return ""
 }
 
-// ForkResponse says that the start of the fork is durable.
-type ForkResponse struct {
+// ForkExecutionResponse says that the start of the fork is durable.
+type ForkExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The fork.
 	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -3668,20 +3668,20 @@ type ForkResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ForkResponse) Reset() {
-	*x = ForkResponse{}
+func (x *ForkExecutionResponse) Reset() {
+	*x = ForkExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ForkResponse) String() string {
+func (x *ForkExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ForkResponse) ProtoMessage() {}
+func (*ForkExecutionResponse) ProtoMessage() {}
 
-func (x *ForkResponse) ProtoReflect() protoreflect.Message {
+func (x *ForkExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3693,20 +3693,20 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
-func (*ForkResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ForkExecutionResponse.ProtoReflect.Descriptor instead.
+func (*ForkExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{48}
 }
 
-func (x *ForkResponse) GetExecution() *Execution {
+func (x *ForkExecutionResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-// RestartRequest asks for a new run of an execution whose run has finished.
-type RestartRequest struct {
+// RestartExecutionRequest asks for a new run of an execution whose run has finished.
+type RestartExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3714,7 +3714,7 @@ type RestartRequest struct {
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The request of the new run; absent means the request of the finished run.
 	Input *Payload `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
-	// The module, as in MoveRequest. Empty means "latest".
+	// The module, as in MoveExecutionRequest. Empty means "latest".
 	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
 	// Makes it safe to repeat the request: those with the same id start one run, for as long as
 	// that is kept. Absent means that it is not repeated.
@@ -3723,20 +3723,20 @@ type RestartRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RestartRequest) Reset() {
-	*x = RestartRequest{}
+func (x *RestartExecutionRequest) Reset() {
+	*x = RestartExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RestartRequest) String() string {
+func (x *RestartExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RestartRequest) ProtoMessage() {}
+func (*RestartExecutionRequest) ProtoMessage() {}
 
-func (x *RestartRequest) ProtoReflect() protoreflect.Message {
+func (x *RestartExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3748,48 +3748,48 @@ func (x *RestartRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RestartRequest.ProtoReflect.Descriptor instead.
-func (*RestartRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use RestartExecutionRequest.ProtoReflect.Descriptor instead.
+func (*RestartExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{49}
 }
 
-func (x *RestartRequest) GetNamespace() string {
+func (x *RestartExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *RestartRequest) GetExecution() string {
+func (x *RestartExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *RestartRequest) GetInput() *Payload {
+func (x *RestartExecutionRequest) GetInput() *Payload {
 	if x != nil {
 		return x.Input
 	}
 	return nil
 }
 
-func (x *RestartRequest) GetTo() string {
+func (x *RestartExecutionRequest) GetTo() string {
 	if x != nil {
 		return x.To
 	}
 	return ""
 }
 
-func (x *RestartRequest) GetRequestId() string {
+func (x *RestartExecutionRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
 	}
 	return ""
 }
 
-// RestartResponse says that the start of the run is durable.
-type RestartResponse struct {
+// RestartExecutionResponse says that the start of the run is durable.
+type RestartExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new run, without its result.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -3799,20 +3799,20 @@ type RestartResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RestartResponse) Reset() {
-	*x = RestartResponse{}
+func (x *RestartExecutionResponse) Reset() {
+	*x = RestartExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RestartResponse) String() string {
+func (x *RestartExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RestartResponse) ProtoMessage() {}
+func (*RestartExecutionResponse) ProtoMessage() {}
 
-func (x *RestartResponse) ProtoReflect() protoreflect.Message {
+func (x *RestartExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3824,27 +3824,27 @@ func (x *RestartResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RestartResponse.ProtoReflect.Descriptor instead.
-func (*RestartResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use RestartExecutionResponse.ProtoReflect.Descriptor instead.
+func (*RestartExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{50}
 }
 
-func (x *RestartResponse) GetExecution() *Execution {
+func (x *RestartExecutionResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-func (x *RestartResponse) GetExisted() bool {
+func (x *RestartExecutionResponse) GetExisted() bool {
 	if x != nil {
 		return x.Existed
 	}
 	return false
 }
 
-// DeleteRequest asks to delete an execution whose run has finished.
-type DeleteRequest struct {
+// DeleteExecutionRequest asks to delete an execution whose run has finished.
+type DeleteExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -3857,20 +3857,20 @@ type DeleteRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DeleteRequest) Reset() {
-	*x = DeleteRequest{}
+func (x *DeleteExecutionRequest) Reset() {
+	*x = DeleteExecutionRequest{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DeleteRequest) String() string {
+func (x *DeleteExecutionRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DeleteRequest) ProtoMessage() {}
+func (*DeleteExecutionRequest) ProtoMessage() {}
 
-func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
+func (x *DeleteExecutionRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3882,53 +3882,53 @@ func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DeleteRequest.ProtoReflect.Descriptor instead.
-func (*DeleteRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use DeleteExecutionRequest.ProtoReflect.Descriptor instead.
+func (*DeleteExecutionRequest) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{51}
 }
 
-func (x *DeleteRequest) GetNamespace() string {
+func (x *DeleteExecutionRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *DeleteRequest) GetExecution() string {
+func (x *DeleteExecutionRequest) GetExecution() string {
 	if x != nil {
 		return x.Execution
 	}
 	return ""
 }
 
-func (x *DeleteRequest) GetRunId() string {
+func (x *DeleteExecutionRequest) GetRunId() string {
 	if x != nil {
 		return x.RunId
 	}
 	return ""
 }
 
-// DeleteResponse says that it is gone.
-type DeleteResponse struct {
+// DeleteExecutionResponse says that it is gone.
+type DeleteExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DeleteResponse) Reset() {
-	*x = DeleteResponse{}
+func (x *DeleteExecutionResponse) Reset() {
+	*x = DeleteExecutionResponse{}
 	mi := &file_cruster_v1_workflow_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DeleteResponse) String() string {
+func (x *DeleteExecutionResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DeleteResponse) ProtoMessage() {}
+func (*DeleteExecutionResponse) ProtoMessage() {}
 
-func (x *DeleteResponse) ProtoReflect() protoreflect.Message {
+func (x *DeleteExecutionResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cruster_v1_workflow_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3940,8 +3940,8 @@ func (x *DeleteResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DeleteResponse.ProtoReflect.Descriptor instead.
-func (*DeleteResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use DeleteExecutionResponse.ProtoReflect.Descriptor instead.
+func (*DeleteExecutionResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{52}
 }
 
@@ -3961,11 +3961,11 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"ifFinished\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\a \x01(\tR\trequestIdB\r\n" +
-	"\vidempotency\"p\n" +
-	"\fStartRequest\x12.\n" +
+	"\vidempotency\"y\n" +
+	"\x15StartExecutionRequest\x12.\n" +
 	"\x05start\x18\x01 \x01(\v2\x18.cruster.v1.StartOptionsR\x05start\x120\n" +
-	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"^\n" +
-	"\rStartResponse\x123\n" +
+	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"g\n" +
+	"\x16StartExecutionResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
 	"\aexisted\x18\x02 \x01(\bR\aexisted\"r\n" +
 	"\x0eExecuteRequest\x12.\n" +
@@ -3980,20 +3980,20 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
 	"\x06run_id\x18\x04 \x01(\tR\x05runId\"C\n" +
 	"\fPollResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x92\x01\n" +
-	"\vWaitRequest\x12\x1c\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x9b\x01\n" +
+	"\x14WaitExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"C\n" +
-	"\fWaitResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x96\x01\n" +
-	"\x0fDescribeRequest\x12\x1c\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"L\n" +
+	"\x15WaitExecutionResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x9a\x01\n" +
+	"\x13GetExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xe4\x05\n" +
-	"\x10DescribeResponse\x123\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xe8\x05\n" +
+	"\x14GetExecutionResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
 	"\aentries\x18\x03 \x01(\x04R\aentries\x12\x1a\n" +
@@ -4007,14 +4007,14 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	" \x01(\x03R\x04fuel\x121\n" +
 	"\x06unread\x18\v \x03(\v2\x19.cruster.v1.UnreadSignalsR\x06unread\x12=\n" +
 	"\n" +
-	"unanswered\x18\r \x03(\v2\x1d.cruster.v1.UnansweredUpdatesR\n" +
+	"unanswered\x18\f \x03(\v2\x1d.cruster.v1.UnansweredUpdatesR\n" +
 	"unanswered\x128\n" +
-	"\tpublished\x18\x0e \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\x12/\n" +
-	"\aearlier\x18\x0f \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
-	"\fearlier_more\x18\x10 \x01(\bR\vearlierMore\x12\x1f\n" +
-	"\ventry_limit\x18\x11 \x01(\x04R\n" +
+	"\tpublished\x18\r \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\x12/\n" +
+	"\aearlier\x18\x0e \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
+	"\fearlier_more\x18\x0f \x01(\bR\vearlierMore\x12\x1f\n" +
+	"\ventry_limit\x18\x10 \x01(\x04R\n" +
 	"entryLimit\x12\x16\n" +
-	"\x06circle\x18\x12 \x03(\tR\x06circle\"=\n" +
+	"\x06circle\x18\x11 \x03(\tR\x06circle\"=\n" +
 	"\x11UnansweredUpdates\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"O\n" +
@@ -4027,72 +4027,74 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x05Patch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +
-	"\x03seq\x18\x03 \x01(\x04R\x03seq\"\xdc\x02\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\"\xe9\x02\n" +
 	"\tPendingOp\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x10\n" +
-	"\x03key\x18\x04 \x01(\tR\x03key\x120\n" +
-	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x121\n" +
-	"\x06due_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05dueAt\x12\x18\n" +
+	"\x03key\x18\x04 \x01(\tR\x03key\x129\n" +
+	"\n" +
+	"issue_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tissueTime\x125\n" +
+	"\bdue_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\adueTime\x12\x18\n" +
 	"\aattempt\x18\a \x01(\rR\aattempt\x120\n" +
 	"\n" +
 	"last_error\x18\b \x01(\v2\x11.cruster.v1.ErrorR\tlastError\x12\x16\n" +
 	"\x06callee\x18\t \x01(\tR\x06callee\x124\n" +
 	"\fcallee_state\x18\n" +
-	" \x01(\x0e2\x11.cruster.v1.StateR\vcalleeState\"\xca\x01\n" +
+	" \x01(\x0e2\x11.cruster.v1.StateR\vcalleeState\"\xdb\x01\n" +
 	"\x0fSettledDeferred\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
-	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12)\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
+	"\vsettle_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"settleTime\x12)\n" +
 	"\x05value\x18\x03 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
 	"\x05error\x18\x04 \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
-	"\romitted_bytes\x18\x05 \x01(\x04R\fomittedBytes\"\xc8\x01\n" +
-	"\x0eHistoryRequest\x12\x1c\n" +
+	"\romitted_bytes\x18\x05 \x01(\x04R\fomittedBytes\"\xcc\x01\n" +
+	"\x12ListHistoryRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x120\n" +
 	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x06 \x01(\tR\x05runId\"Y\n" +
-	"\x0fHistoryResponse\x122\n" +
+	"\x06run_id\x18\x06 \x01(\tR\x05runId\"]\n" +
+	"\x13ListHistoryResponse\x122\n" +
 	"\aentries\x18\x01 \x03(\v2\x18.cruster.v1.HistoryEntryR\aentries\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\x8d\x03\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\xa4\x03\n" +
 	"\fHistoryEntry\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x04R\x04turn\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12*\n" +
-	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12=\n" +
+	"\fjournal_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vjournalTime\x12\x0e\n" +
 	"\x02op\x18\x05 \x01(\rR\x02op\x12\x17\n" +
 	"\aop_kind\x18\x06 \x01(\tR\x06opKind\x12\x12\n" +
 	"\x04name\x18\a \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\b \x01(\tR\x03key\x12\x1a\n" +
-	"\battempts\x18\t \x01(\rR\battempts\x123\n" +
-	"\anext_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\x06nextAt\x12)\n" +
+	"\battempts\x18\t \x01(\rR\battempts\x127\n" +
+	"\tnext_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\bnextTime\x12)\n" +
 	"\x05value\x18\v \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
 	"\x05error\x18\f \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
-	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xc5\x01\n" +
-	"\rFollowRequest\x12\x1c\n" +
+	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xce\x01\n" +
+	"\x16FollowExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x15\n" +
 	"\x06run_id\x18\x04 \x01(\tR\x05runId\x120\n" +
 	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x19\n" +
-	"\bchain_id\x18\x06 \x01(\tR\achainId\"\xad\x01\n" +
-	"\x0eFollowResponse\x120\n" +
+	"\bchain_id\x18\x06 \x01(\tR\achainId\"\xb6\x01\n" +
+	"\x17FollowExecutionResponse\x120\n" +
 	"\x05entry\x18\x01 \x01(\v2\x18.cruster.v1.HistoryEntryH\x00R\x05entry\x12)\n" +
 	"\x04line\x18\x02 \x01(\v2\x13.cruster.v1.LogLineH\x00R\x04line\x125\n" +
 	"\texecution\x18\x03 \x01(\v2\x15.cruster.v1.ExecutionH\x00R\texecutionB\a\n" +
-	"\x05event\"\xcf\x01\n" +
-	"\aLogLine\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05event\"\xda\x01\n" +
+	"\aLogLine\x125\n" +
+	"\blog_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\alogTime\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\x05R\x05level\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1a\n" +
 	"\bactivity\x18\x04 \x01(\tR\bactivity\x12\x18\n" +
 	"\aattempt\x18\x05 \x01(\rR\aattempt\x12\x18\n" +
 	"\adropped\x18\x06 \x01(\rR\adropped\x12\x18\n" +
-	"\acrashed\x18\a \x01(\bR\acrashed\"\xd9\x01\n" +
-	"\vListRequest\x12\x1c\n" +
+	"\acrashed\x18\a \x01(\bR\acrashed\"\xe3\x01\n" +
+	"\x15ListExecutionsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x11.cruster.v1.StateR\x05state\x12\x1b\n" +
@@ -4108,8 +4110,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\aboolean\x18\x05 \x01(\bH\x00R\aboolean\x120\n" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x04time\x12\x1a\n" +
 	"\aliteral\x18\a \x01(\tH\x00R\aliteralB\a\n" +
-	"\x05value\"m\n" +
-	"\fListResponse\x125\n" +
+	"\x05value\"w\n" +
+	"\x16ListExecutionsResponse\x125\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\v2\x15.cruster.v1.ExecutionR\n" +
 	"executions\x12&\n" +
@@ -4118,135 +4120,135 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x05value\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"~\n" +
-	"\rSignalRequest\x12\x1c\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\x87\x01\n" +
+	"\x16SignalExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x121\n" +
-	"\x06signal\x18\x03 \x01(\v2\x19.cruster.v1.SignalOptionsR\x06signal\"\x10\n" +
-	"\x0eSignalResponse\"\xad\x01\n" +
+	"\x06signal\x18\x03 \x01(\v2\x19.cruster.v1.SignalOptionsR\x06signal\"\x19\n" +
+	"\x17SignalExecutionResponse\"\xad\x01\n" +
 	"\x16SignalWithStartRequest\x12.\n" +
 	"\x05start\x18\x01 \x01(\v2\x18.cruster.v1.StartOptionsR\x05start\x121\n" +
 	"\x06signal\x18\x02 \x01(\v2\x19.cruster.v1.SignalOptionsR\x06signal\x120\n" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"h\n" +
 	"\x17SignalWithStartResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"\xbb\x01\n" +
-	"\fQueryRequest\x12\x1c\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"\xc4\x01\n" +
+	"\x15QueryExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
 	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x120\n" +
-	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\":\n" +
-	"\rQueryResponse\x12)\n" +
-	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"\xdb\x01\n" +
-	"\rUpdateRequest\x12\x1c\n" +
+	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"C\n" +
+	"\x16QueryExecutionResponse\x12)\n" +
+	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"\xe4\x01\n" +
+	"\x16UpdateExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
 	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x05 \x01(\tR\trequestId\x120\n" +
-	"\bencoding\x18\x06 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"d\n" +
-	"\x0eUpdateResponse\x12)\n" +
+	"\bencoding\x18\x06 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"m\n" +
+	"\x17UpdateExecutionResponse\x12)\n" +
 	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
-	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"\x93\x01\n" +
-	"\x0fGetStateRequest\x12\x1c\n" +
+	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"\x9c\x01\n" +
+	"\x18GetExecutionStateRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x120\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xd9\x01\n" +
-	"\x10GetStateResponse\x120\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xf3\x01\n" +
+	"\x19GetExecutionStateResponse\x120\n" +
 	"\x05state\x18\x01 \x03(\v2\x1a.cruster.v1.PublishedStateR\x05state\x125\n" +
 	"\n" +
 	"attributes\x18\x02 \x03(\v2\x15.cruster.v1.AttributeR\n" +
 	"attributes\x120\n" +
-	"\bprogress\x18\x03 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12*\n" +
-	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x9c\x01\n" +
-	"\x10InterruptRequest\x12\x1c\n" +
+	"\bprogress\x18\x03 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12;\n" +
+	"\vupdate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\"\xa5\x01\n" +
+	"\x19InterruptExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06resume\x18\x04 \x01(\bR\x06resume\x12\x1c\n" +
-	"\tterminate\x18\x05 \x01(\bR\tterminate\"\x13\n" +
-	"\x11InterruptResponse\"K\n" +
-	"\rResumeRequest\x12\x1c\n" +
+	"\tterminate\x18\x05 \x01(\bR\tterminate\"\x1c\n" +
+	"\x1aInterruptExecutionResponse\"T\n" +
+	"\x16ResumeExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
-	"\texecution\x18\x02 \x01(\tR\texecution\"\x10\n" +
-	"\x0eResumeResponse\"a\n" +
-	"\vFailRequest\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\"\x19\n" +
+	"\x17ResumeExecutionResponse\"j\n" +
+	"\x14FailExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x0e\n" +
-	"\fFailResponse\"Y\n" +
-	"\vMoveRequest\x12\x1c\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x17\n" +
+	"\x15FailExecutionResponse\"b\n" +
+	"\x14MoveExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\"d\n" +
-	"\fMoveResponse\x123\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\"m\n" +
+	"\x15MoveExecutionResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x1f\n" +
 	"\vfrom_digest\x18\x02 \x01(\tR\n" +
-	"fromDigest\"\x83\x01\n" +
-	"\x0eMoveAllRequest\x12\x1c\n" +
+	"fromDigest\"\x8a\x01\n" +
+	"\x15MoveExecutionsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x11.cruster.v1.StateR\x05state\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"U\n" +
-	"\x0fMoveAllResponse\x12\x12\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\\\n" +
+	"\x16MoveExecutionsResponse\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\rR\x04done\x12.\n" +
-	"\x06result\x18\x02 \x01(\v2\x16.cruster.v1.MoveResultR\x06result\"{\n" +
-	"\vForkRequest\x12\x1c\n" +
+	"\x06result\x18\x02 \x01(\v2\x16.cruster.v1.MoveResultR\x06result\"\x84\x01\n" +
+	"\x14ForkExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x0e\n" +
 	"\x02at\x18\x03 \x01(\x04R\x02at\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
-	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
-	"\fForkResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\xa6\x01\n" +
-	"\x0eRestartRequest\x12\x1c\n" +
+	"\x03key\x18\x05 \x01(\tR\x03key\"L\n" +
+	"\x15ForkExecutionResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\xaf\x01\n" +
+	"\x17RestartExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12)\n" +
 	"\x05input\x18\x03 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"`\n" +
-	"\x0fRestartResponse\x123\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\"i\n" +
+	"\x18RestartExecutionResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"b\n" +
-	"\rDeleteRequest\x12\x1c\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"k\n" +
+	"\x16DeleteExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x15\n" +
-	"\x06run_id\x18\x03 \x01(\tR\x05runId\"\x10\n" +
-	"\x0eDeleteResponse*\x92\x01\n" +
+	"\x06run_id\x18\x03 \x01(\tR\x05runId\"\x19\n" +
+	"\x17DeleteExecutionResponse*\x92\x01\n" +
 	"\n" +
 	"IfFinished\x12\x1b\n" +
 	"\x17IF_FINISHED_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12IF_FINISHED_RETURN\x10\x01\x12\x17\n" +
 	"\x13IF_FINISHED_RESTART\x10\x02\x12\x1e\n" +
 	"\x1aIF_FINISHED_RESTART_FAILED\x10\x03\x12\x16\n" +
-	"\x12IF_FINISHED_REFUSE\x10\x042\xfc\n" +
-	"\n" +
-	"\x0fWorkflowService\x12<\n" +
-	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
+	"\x12IF_FINISHED_REFUSE\x10\x042\xc1\x0e\n" +
+	"\x0fWorkflowService\x12W\n" +
+	"\x0eStartExecution\x12!.cruster.v1.StartExecutionRequest\x1a\".cruster.v1.StartExecutionResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
-	"\x04Poll\x12\x17.cruster.v1.PollRequest\x1a\x18.cruster.v1.PollResponse\x129\n" +
-	"\x04Wait\x12\x17.cruster.v1.WaitRequest\x1a\x18.cruster.v1.WaitResponse\x12E\n" +
-	"\bDescribe\x12\x1b.cruster.v1.DescribeRequest\x1a\x1c.cruster.v1.DescribeResponse\x12B\n" +
-	"\aHistory\x12\x1a.cruster.v1.HistoryRequest\x1a\x1b.cruster.v1.HistoryResponse\x129\n" +
-	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12?\n" +
-	"\x06Signal\x12\x19.cruster.v1.SignalRequest\x1a\x1a.cruster.v1.SignalResponse\x12Z\n" +
-	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12A\n" +
-	"\x06Follow\x12\x19.cruster.v1.FollowRequest\x1a\x1a.cruster.v1.FollowResponse0\x01\x12<\n" +
-	"\x05Query\x12\x18.cruster.v1.QueryRequest\x1a\x19.cruster.v1.QueryResponse\x12?\n" +
-	"\x06Update\x12\x19.cruster.v1.UpdateRequest\x1a\x1a.cruster.v1.UpdateResponse\x12E\n" +
-	"\bGetState\x12\x1b.cruster.v1.GetStateRequest\x1a\x1c.cruster.v1.GetStateResponse\x12H\n" +
-	"\tInterrupt\x12\x1c.cruster.v1.InterruptRequest\x1a\x1d.cruster.v1.InterruptResponse\x12?\n" +
-	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponse\x129\n" +
-	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponse\x129\n" +
-	"\x04Move\x12\x17.cruster.v1.MoveRequest\x1a\x18.cruster.v1.MoveResponse\x12D\n" +
-	"\aMoveAll\x12\x1a.cruster.v1.MoveAllRequest\x1a\x1b.cruster.v1.MoveAllResponse0\x01\x129\n" +
-	"\x04Fork\x12\x17.cruster.v1.ForkRequest\x1a\x18.cruster.v1.ForkResponse\x12B\n" +
-	"\aRestart\x12\x1a.cruster.v1.RestartRequest\x1a\x1b.cruster.v1.RestartResponse\x12?\n" +
-	"\x06Delete\x12\x19.cruster.v1.DeleteRequest\x1a\x1a.cruster.v1.DeleteResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x04Poll\x12\x17.cruster.v1.PollRequest\x1a\x18.cruster.v1.PollResponse\x12T\n" +
+	"\rWaitExecution\x12 .cruster.v1.WaitExecutionRequest\x1a!.cruster.v1.WaitExecutionResponse\x12Q\n" +
+	"\fGetExecution\x12\x1f.cruster.v1.GetExecutionRequest\x1a .cruster.v1.GetExecutionResponse\x12N\n" +
+	"\vListHistory\x12\x1e.cruster.v1.ListHistoryRequest\x1a\x1f.cruster.v1.ListHistoryResponse\x12W\n" +
+	"\x0eListExecutions\x12!.cruster.v1.ListExecutionsRequest\x1a\".cruster.v1.ListExecutionsResponse\x12Z\n" +
+	"\x0fSignalExecution\x12\".cruster.v1.SignalExecutionRequest\x1a#.cruster.v1.SignalExecutionResponse\x12Z\n" +
+	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12\\\n" +
+	"\x0fFollowExecution\x12\".cruster.v1.FollowExecutionRequest\x1a#.cruster.v1.FollowExecutionResponse0\x01\x12W\n" +
+	"\x0eQueryExecution\x12!.cruster.v1.QueryExecutionRequest\x1a\".cruster.v1.QueryExecutionResponse\x12Z\n" +
+	"\x0fUpdateExecution\x12\".cruster.v1.UpdateExecutionRequest\x1a#.cruster.v1.UpdateExecutionResponse\x12`\n" +
+	"\x11GetExecutionState\x12$.cruster.v1.GetExecutionStateRequest\x1a%.cruster.v1.GetExecutionStateResponse\x12c\n" +
+	"\x12InterruptExecution\x12%.cruster.v1.InterruptExecutionRequest\x1a&.cruster.v1.InterruptExecutionResponse\x12Z\n" +
+	"\x0fResumeExecution\x12\".cruster.v1.ResumeExecutionRequest\x1a#.cruster.v1.ResumeExecutionResponse\x12T\n" +
+	"\rFailExecution\x12 .cruster.v1.FailExecutionRequest\x1a!.cruster.v1.FailExecutionResponse\x12T\n" +
+	"\rMoveExecution\x12 .cruster.v1.MoveExecutionRequest\x1a!.cruster.v1.MoveExecutionResponse\x12Y\n" +
+	"\x0eMoveExecutions\x12!.cruster.v1.MoveExecutionsRequest\x1a\".cruster.v1.MoveExecutionsResponse0\x01\x12T\n" +
+	"\rForkExecution\x12 .cruster.v1.ForkExecutionRequest\x1a!.cruster.v1.ForkExecutionResponse\x12]\n" +
+	"\x10RestartExecution\x12#.cruster.v1.RestartExecutionRequest\x1a$.cruster.v1.RestartExecutionResponse\x12Z\n" +
+	"\x0fDeleteExecution\x12\".cruster.v1.DeleteExecutionRequest\x1a#.cruster.v1.DeleteExecutionResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_workflow_proto_rawDescOnce sync.Once
@@ -4263,182 +4265,182 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 var file_cruster_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_cruster_v1_workflow_proto_goTypes = []any{
-	(IfFinished)(0),                 // 0: cruster.v1.IfFinished
-	(*StartOptions)(nil),            // 1: cruster.v1.StartOptions
-	(*StartRequest)(nil),            // 2: cruster.v1.StartRequest
-	(*StartResponse)(nil),           // 3: cruster.v1.StartResponse
-	(*ExecuteRequest)(nil),          // 4: cruster.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),         // 5: cruster.v1.ExecuteResponse
-	(*PollRequest)(nil),             // 6: cruster.v1.PollRequest
-	(*PollResponse)(nil),            // 7: cruster.v1.PollResponse
-	(*WaitRequest)(nil),             // 8: cruster.v1.WaitRequest
-	(*WaitResponse)(nil),            // 9: cruster.v1.WaitResponse
-	(*DescribeRequest)(nil),         // 10: cruster.v1.DescribeRequest
-	(*DescribeResponse)(nil),        // 11: cruster.v1.DescribeResponse
-	(*UnansweredUpdates)(nil),       // 12: cruster.v1.UnansweredUpdates
-	(*PublishedState)(nil),          // 13: cruster.v1.PublishedState
-	(*UnreadSignals)(nil),           // 14: cruster.v1.UnreadSignals
-	(*Patch)(nil),                   // 15: cruster.v1.Patch
-	(*PendingOp)(nil),               // 16: cruster.v1.PendingOp
-	(*SettledDeferred)(nil),         // 17: cruster.v1.SettledDeferred
-	(*HistoryRequest)(nil),          // 18: cruster.v1.HistoryRequest
-	(*HistoryResponse)(nil),         // 19: cruster.v1.HistoryResponse
-	(*HistoryEntry)(nil),            // 20: cruster.v1.HistoryEntry
-	(*FollowRequest)(nil),           // 21: cruster.v1.FollowRequest
-	(*FollowResponse)(nil),          // 22: cruster.v1.FollowResponse
-	(*LogLine)(nil),                 // 23: cruster.v1.LogLine
-	(*ListRequest)(nil),             // 24: cruster.v1.ListRequest
-	(*Condition)(nil),               // 25: cruster.v1.Condition
-	(*ListResponse)(nil),            // 26: cruster.v1.ListResponse
-	(*SignalOptions)(nil),           // 27: cruster.v1.SignalOptions
-	(*SignalRequest)(nil),           // 28: cruster.v1.SignalRequest
-	(*SignalResponse)(nil),          // 29: cruster.v1.SignalResponse
-	(*SignalWithStartRequest)(nil),  // 30: cruster.v1.SignalWithStartRequest
-	(*SignalWithStartResponse)(nil), // 31: cruster.v1.SignalWithStartResponse
-	(*QueryRequest)(nil),            // 32: cruster.v1.QueryRequest
-	(*QueryResponse)(nil),           // 33: cruster.v1.QueryResponse
-	(*UpdateRequest)(nil),           // 34: cruster.v1.UpdateRequest
-	(*UpdateResponse)(nil),          // 35: cruster.v1.UpdateResponse
-	(*GetStateRequest)(nil),         // 36: cruster.v1.GetStateRequest
-	(*GetStateResponse)(nil),        // 37: cruster.v1.GetStateResponse
-	(*InterruptRequest)(nil),        // 38: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),       // 39: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),           // 40: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),          // 41: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),             // 42: cruster.v1.FailRequest
-	(*FailResponse)(nil),            // 43: cruster.v1.FailResponse
-	(*MoveRequest)(nil),             // 44: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),            // 45: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),          // 46: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),         // 47: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),             // 48: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),            // 49: cruster.v1.ForkResponse
-	(*RestartRequest)(nil),          // 50: cruster.v1.RestartRequest
-	(*RestartResponse)(nil),         // 51: cruster.v1.RestartResponse
-	(*DeleteRequest)(nil),           // 52: cruster.v1.DeleteRequest
-	(*DeleteResponse)(nil),          // 53: cruster.v1.DeleteResponse
-	(*Payload)(nil),                 // 54: cruster.v1.Payload
-	(Encoding)(0),                   // 55: cruster.v1.Encoding
-	(*Execution)(nil),               // 56: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil),   // 57: google.protobuf.Timestamp
-	(*Error)(nil),                   // 58: cruster.v1.Error
-	(State)(0),                      // 59: cruster.v1.State
-	(*Attribute)(nil),               // 60: cruster.v1.Attribute
-	(*Progress)(nil),                // 61: cruster.v1.Progress
-	(*MoveResult)(nil),              // 62: cruster.v1.MoveResult
+	(IfFinished)(0),                    // 0: cruster.v1.IfFinished
+	(*StartOptions)(nil),               // 1: cruster.v1.StartOptions
+	(*StartExecutionRequest)(nil),      // 2: cruster.v1.StartExecutionRequest
+	(*StartExecutionResponse)(nil),     // 3: cruster.v1.StartExecutionResponse
+	(*ExecuteRequest)(nil),             // 4: cruster.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),            // 5: cruster.v1.ExecuteResponse
+	(*PollRequest)(nil),                // 6: cruster.v1.PollRequest
+	(*PollResponse)(nil),               // 7: cruster.v1.PollResponse
+	(*WaitExecutionRequest)(nil),       // 8: cruster.v1.WaitExecutionRequest
+	(*WaitExecutionResponse)(nil),      // 9: cruster.v1.WaitExecutionResponse
+	(*GetExecutionRequest)(nil),        // 10: cruster.v1.GetExecutionRequest
+	(*GetExecutionResponse)(nil),       // 11: cruster.v1.GetExecutionResponse
+	(*UnansweredUpdates)(nil),          // 12: cruster.v1.UnansweredUpdates
+	(*PublishedState)(nil),             // 13: cruster.v1.PublishedState
+	(*UnreadSignals)(nil),              // 14: cruster.v1.UnreadSignals
+	(*Patch)(nil),                      // 15: cruster.v1.Patch
+	(*PendingOp)(nil),                  // 16: cruster.v1.PendingOp
+	(*SettledDeferred)(nil),            // 17: cruster.v1.SettledDeferred
+	(*ListHistoryRequest)(nil),         // 18: cruster.v1.ListHistoryRequest
+	(*ListHistoryResponse)(nil),        // 19: cruster.v1.ListHistoryResponse
+	(*HistoryEntry)(nil),               // 20: cruster.v1.HistoryEntry
+	(*FollowExecutionRequest)(nil),     // 21: cruster.v1.FollowExecutionRequest
+	(*FollowExecutionResponse)(nil),    // 22: cruster.v1.FollowExecutionResponse
+	(*LogLine)(nil),                    // 23: cruster.v1.LogLine
+	(*ListExecutionsRequest)(nil),      // 24: cruster.v1.ListExecutionsRequest
+	(*Condition)(nil),                  // 25: cruster.v1.Condition
+	(*ListExecutionsResponse)(nil),     // 26: cruster.v1.ListExecutionsResponse
+	(*SignalOptions)(nil),              // 27: cruster.v1.SignalOptions
+	(*SignalExecutionRequest)(nil),     // 28: cruster.v1.SignalExecutionRequest
+	(*SignalExecutionResponse)(nil),    // 29: cruster.v1.SignalExecutionResponse
+	(*SignalWithStartRequest)(nil),     // 30: cruster.v1.SignalWithStartRequest
+	(*SignalWithStartResponse)(nil),    // 31: cruster.v1.SignalWithStartResponse
+	(*QueryExecutionRequest)(nil),      // 32: cruster.v1.QueryExecutionRequest
+	(*QueryExecutionResponse)(nil),     // 33: cruster.v1.QueryExecutionResponse
+	(*UpdateExecutionRequest)(nil),     // 34: cruster.v1.UpdateExecutionRequest
+	(*UpdateExecutionResponse)(nil),    // 35: cruster.v1.UpdateExecutionResponse
+	(*GetExecutionStateRequest)(nil),   // 36: cruster.v1.GetExecutionStateRequest
+	(*GetExecutionStateResponse)(nil),  // 37: cruster.v1.GetExecutionStateResponse
+	(*InterruptExecutionRequest)(nil),  // 38: cruster.v1.InterruptExecutionRequest
+	(*InterruptExecutionResponse)(nil), // 39: cruster.v1.InterruptExecutionResponse
+	(*ResumeExecutionRequest)(nil),     // 40: cruster.v1.ResumeExecutionRequest
+	(*ResumeExecutionResponse)(nil),    // 41: cruster.v1.ResumeExecutionResponse
+	(*FailExecutionRequest)(nil),       // 42: cruster.v1.FailExecutionRequest
+	(*FailExecutionResponse)(nil),      // 43: cruster.v1.FailExecutionResponse
+	(*MoveExecutionRequest)(nil),       // 44: cruster.v1.MoveExecutionRequest
+	(*MoveExecutionResponse)(nil),      // 45: cruster.v1.MoveExecutionResponse
+	(*MoveExecutionsRequest)(nil),      // 46: cruster.v1.MoveExecutionsRequest
+	(*MoveExecutionsResponse)(nil),     // 47: cruster.v1.MoveExecutionsResponse
+	(*ForkExecutionRequest)(nil),       // 48: cruster.v1.ForkExecutionRequest
+	(*ForkExecutionResponse)(nil),      // 49: cruster.v1.ForkExecutionResponse
+	(*RestartExecutionRequest)(nil),    // 50: cruster.v1.RestartExecutionRequest
+	(*RestartExecutionResponse)(nil),   // 51: cruster.v1.RestartExecutionResponse
+	(*DeleteExecutionRequest)(nil),     // 52: cruster.v1.DeleteExecutionRequest
+	(*DeleteExecutionResponse)(nil),    // 53: cruster.v1.DeleteExecutionResponse
+	(*Payload)(nil),                    // 54: cruster.v1.Payload
+	(Encoding)(0),                      // 55: cruster.v1.Encoding
+	(*Execution)(nil),                  // 56: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),      // 57: google.protobuf.Timestamp
+	(*Error)(nil),                      // 58: cruster.v1.Error
+	(State)(0),                         // 59: cruster.v1.State
+	(*Attribute)(nil),                  // 60: cruster.v1.Attribute
+	(*Progress)(nil),                   // 61: cruster.v1.Progress
+	(*MoveResult)(nil),                 // 62: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
 	54, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartOptions.if_finished:type_name -> cruster.v1.IfFinished
-	1,  // 2: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	55, // 3: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 4: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 2: cruster.v1.StartExecutionRequest.start:type_name -> cruster.v1.StartOptions
+	55, // 3: cruster.v1.StartExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 4: cruster.v1.StartExecutionResponse.execution:type_name -> cruster.v1.Execution
 	1,  // 5: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
 	55, // 6: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
 	56, // 7: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
 	55, // 8: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
 	56, // 9: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	55, // 10: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 11: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	55, // 12: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 13: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	54, // 14: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
-	16, // 15: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
-	17, // 16: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	15, // 17: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
-	14, // 18: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
-	12, // 19: cruster.v1.DescribeResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
-	13, // 20: cruster.v1.DescribeResponse.published:type_name -> cruster.v1.PublishedState
-	56, // 21: cruster.v1.DescribeResponse.earlier:type_name -> cruster.v1.Execution
+	55, // 10: cruster.v1.WaitExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 11: cruster.v1.WaitExecutionResponse.execution:type_name -> cruster.v1.Execution
+	55, // 12: cruster.v1.GetExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 13: cruster.v1.GetExecutionResponse.execution:type_name -> cruster.v1.Execution
+	54, // 14: cruster.v1.GetExecutionResponse.input:type_name -> cruster.v1.Payload
+	16, // 15: cruster.v1.GetExecutionResponse.pending:type_name -> cruster.v1.PendingOp
+	17, // 16: cruster.v1.GetExecutionResponse.deferreds:type_name -> cruster.v1.SettledDeferred
+	15, // 17: cruster.v1.GetExecutionResponse.patches:type_name -> cruster.v1.Patch
+	14, // 18: cruster.v1.GetExecutionResponse.unread:type_name -> cruster.v1.UnreadSignals
+	12, // 19: cruster.v1.GetExecutionResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
+	13, // 20: cruster.v1.GetExecutionResponse.published:type_name -> cruster.v1.PublishedState
+	56, // 21: cruster.v1.GetExecutionResponse.earlier:type_name -> cruster.v1.Execution
 	54, // 22: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
-	57, // 23: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	57, // 24: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	57, // 23: cruster.v1.PendingOp.issue_time:type_name -> google.protobuf.Timestamp
+	57, // 24: cruster.v1.PendingOp.due_time:type_name -> google.protobuf.Timestamp
 	58, // 25: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
 	59, // 26: cruster.v1.PendingOp.callee_state:type_name -> cruster.v1.State
-	57, // 27: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	57, // 27: cruster.v1.SettledDeferred.settle_time:type_name -> google.protobuf.Timestamp
 	54, // 28: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
 	58, // 29: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	55, // 30: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	20, // 31: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	57, // 32: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	57, // 33: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	55, // 30: cruster.v1.ListHistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	20, // 31: cruster.v1.ListHistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	57, // 32: cruster.v1.HistoryEntry.journal_time:type_name -> google.protobuf.Timestamp
+	57, // 33: cruster.v1.HistoryEntry.next_time:type_name -> google.protobuf.Timestamp
 	54, // 34: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
 	58, // 35: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	55, // 36: cruster.v1.FollowRequest.encoding:type_name -> cruster.v1.Encoding
-	20, // 37: cruster.v1.FollowResponse.entry:type_name -> cruster.v1.HistoryEntry
-	23, // 38: cruster.v1.FollowResponse.line:type_name -> cruster.v1.LogLine
-	56, // 39: cruster.v1.FollowResponse.execution:type_name -> cruster.v1.Execution
-	57, // 40: cruster.v1.LogLine.at:type_name -> google.protobuf.Timestamp
-	59, // 41: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	25, // 42: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
+	55, // 36: cruster.v1.FollowExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	20, // 37: cruster.v1.FollowExecutionResponse.entry:type_name -> cruster.v1.HistoryEntry
+	23, // 38: cruster.v1.FollowExecutionResponse.line:type_name -> cruster.v1.LogLine
+	56, // 39: cruster.v1.FollowExecutionResponse.execution:type_name -> cruster.v1.Execution
+	57, // 40: cruster.v1.LogLine.log_time:type_name -> google.protobuf.Timestamp
+	59, // 41: cruster.v1.ListExecutionsRequest.state:type_name -> cruster.v1.State
+	25, // 42: cruster.v1.ListExecutionsRequest.where:type_name -> cruster.v1.Condition
 	57, // 43: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
-	56, // 44: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	56, // 44: cruster.v1.ListExecutionsResponse.executions:type_name -> cruster.v1.Execution
 	54, // 45: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
-	27, // 46: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
+	27, // 46: cruster.v1.SignalExecutionRequest.signal:type_name -> cruster.v1.SignalOptions
 	1,  // 47: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
 	27, // 48: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
 	55, // 49: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
 	56, // 50: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	54, // 51: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
-	55, // 52: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
-	54, // 53: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
-	54, // 54: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
-	55, // 55: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
-	54, // 56: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
-	58, // 57: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
-	55, // 58: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
-	13, // 59: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
-	60, // 60: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
-	61, // 61: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
-	57, // 62: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
-	56, // 63: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	59, // 64: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	62, // 65: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	56, // 66: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	54, // 67: cruster.v1.RestartRequest.input:type_name -> cruster.v1.Payload
-	56, // 68: cruster.v1.RestartResponse.execution:type_name -> cruster.v1.Execution
-	2,  // 69: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	54, // 51: cruster.v1.QueryExecutionRequest.input:type_name -> cruster.v1.Payload
+	55, // 52: cruster.v1.QueryExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 53: cruster.v1.QueryExecutionResponse.value:type_name -> cruster.v1.Payload
+	54, // 54: cruster.v1.UpdateExecutionRequest.input:type_name -> cruster.v1.Payload
+	55, // 55: cruster.v1.UpdateExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 56: cruster.v1.UpdateExecutionResponse.value:type_name -> cruster.v1.Payload
+	58, // 57: cruster.v1.UpdateExecutionResponse.error:type_name -> cruster.v1.Error
+	55, // 58: cruster.v1.GetExecutionStateRequest.encoding:type_name -> cruster.v1.Encoding
+	13, // 59: cruster.v1.GetExecutionStateResponse.state:type_name -> cruster.v1.PublishedState
+	60, // 60: cruster.v1.GetExecutionStateResponse.attributes:type_name -> cruster.v1.Attribute
+	61, // 61: cruster.v1.GetExecutionStateResponse.progress:type_name -> cruster.v1.Progress
+	57, // 62: cruster.v1.GetExecutionStateResponse.update_time:type_name -> google.protobuf.Timestamp
+	56, // 63: cruster.v1.MoveExecutionResponse.execution:type_name -> cruster.v1.Execution
+	59, // 64: cruster.v1.MoveExecutionsRequest.state:type_name -> cruster.v1.State
+	62, // 65: cruster.v1.MoveExecutionsResponse.result:type_name -> cruster.v1.MoveResult
+	56, // 66: cruster.v1.ForkExecutionResponse.execution:type_name -> cruster.v1.Execution
+	54, // 67: cruster.v1.RestartExecutionRequest.input:type_name -> cruster.v1.Payload
+	56, // 68: cruster.v1.RestartExecutionResponse.execution:type_name -> cruster.v1.Execution
+	2,  // 69: cruster.v1.WorkflowService.StartExecution:input_type -> cruster.v1.StartExecutionRequest
 	4,  // 70: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
 	6,  // 71: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	8,  // 72: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	10, // 73: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	18, // 74: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	24, // 75: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	28, // 76: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	8,  // 72: cruster.v1.WorkflowService.WaitExecution:input_type -> cruster.v1.WaitExecutionRequest
+	10, // 73: cruster.v1.WorkflowService.GetExecution:input_type -> cruster.v1.GetExecutionRequest
+	18, // 74: cruster.v1.WorkflowService.ListHistory:input_type -> cruster.v1.ListHistoryRequest
+	24, // 75: cruster.v1.WorkflowService.ListExecutions:input_type -> cruster.v1.ListExecutionsRequest
+	28, // 76: cruster.v1.WorkflowService.SignalExecution:input_type -> cruster.v1.SignalExecutionRequest
 	30, // 77: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	21, // 78: cruster.v1.WorkflowService.Follow:input_type -> cruster.v1.FollowRequest
-	32, // 79: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
-	34, // 80: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
-	36, // 81: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
-	38, // 82: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	40, // 83: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	42, // 84: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	44, // 85: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	46, // 86: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	48, // 87: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	50, // 88: cruster.v1.WorkflowService.Restart:input_type -> cruster.v1.RestartRequest
-	52, // 89: cruster.v1.WorkflowService.Delete:input_type -> cruster.v1.DeleteRequest
-	3,  // 90: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	21, // 78: cruster.v1.WorkflowService.FollowExecution:input_type -> cruster.v1.FollowExecutionRequest
+	32, // 79: cruster.v1.WorkflowService.QueryExecution:input_type -> cruster.v1.QueryExecutionRequest
+	34, // 80: cruster.v1.WorkflowService.UpdateExecution:input_type -> cruster.v1.UpdateExecutionRequest
+	36, // 81: cruster.v1.WorkflowService.GetExecutionState:input_type -> cruster.v1.GetExecutionStateRequest
+	38, // 82: cruster.v1.WorkflowService.InterruptExecution:input_type -> cruster.v1.InterruptExecutionRequest
+	40, // 83: cruster.v1.WorkflowService.ResumeExecution:input_type -> cruster.v1.ResumeExecutionRequest
+	42, // 84: cruster.v1.WorkflowService.FailExecution:input_type -> cruster.v1.FailExecutionRequest
+	44, // 85: cruster.v1.WorkflowService.MoveExecution:input_type -> cruster.v1.MoveExecutionRequest
+	46, // 86: cruster.v1.WorkflowService.MoveExecutions:input_type -> cruster.v1.MoveExecutionsRequest
+	48, // 87: cruster.v1.WorkflowService.ForkExecution:input_type -> cruster.v1.ForkExecutionRequest
+	50, // 88: cruster.v1.WorkflowService.RestartExecution:input_type -> cruster.v1.RestartExecutionRequest
+	52, // 89: cruster.v1.WorkflowService.DeleteExecution:input_type -> cruster.v1.DeleteExecutionRequest
+	3,  // 90: cruster.v1.WorkflowService.StartExecution:output_type -> cruster.v1.StartExecutionResponse
 	5,  // 91: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
 	7,  // 92: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	9,  // 93: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	11, // 94: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	19, // 95: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	26, // 96: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	29, // 97: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	9,  // 93: cruster.v1.WorkflowService.WaitExecution:output_type -> cruster.v1.WaitExecutionResponse
+	11, // 94: cruster.v1.WorkflowService.GetExecution:output_type -> cruster.v1.GetExecutionResponse
+	19, // 95: cruster.v1.WorkflowService.ListHistory:output_type -> cruster.v1.ListHistoryResponse
+	26, // 96: cruster.v1.WorkflowService.ListExecutions:output_type -> cruster.v1.ListExecutionsResponse
+	29, // 97: cruster.v1.WorkflowService.SignalExecution:output_type -> cruster.v1.SignalExecutionResponse
 	31, // 98: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	22, // 99: cruster.v1.WorkflowService.Follow:output_type -> cruster.v1.FollowResponse
-	33, // 100: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
-	35, // 101: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
-	37, // 102: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
-	39, // 103: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	41, // 104: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	43, // 105: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	45, // 106: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	47, // 107: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	49, // 108: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	51, // 109: cruster.v1.WorkflowService.Restart:output_type -> cruster.v1.RestartResponse
-	53, // 110: cruster.v1.WorkflowService.Delete:output_type -> cruster.v1.DeleteResponse
+	22, // 99: cruster.v1.WorkflowService.FollowExecution:output_type -> cruster.v1.FollowExecutionResponse
+	33, // 100: cruster.v1.WorkflowService.QueryExecution:output_type -> cruster.v1.QueryExecutionResponse
+	35, // 101: cruster.v1.WorkflowService.UpdateExecution:output_type -> cruster.v1.UpdateExecutionResponse
+	37, // 102: cruster.v1.WorkflowService.GetExecutionState:output_type -> cruster.v1.GetExecutionStateResponse
+	39, // 103: cruster.v1.WorkflowService.InterruptExecution:output_type -> cruster.v1.InterruptExecutionResponse
+	41, // 104: cruster.v1.WorkflowService.ResumeExecution:output_type -> cruster.v1.ResumeExecutionResponse
+	43, // 105: cruster.v1.WorkflowService.FailExecution:output_type -> cruster.v1.FailExecutionResponse
+	45, // 106: cruster.v1.WorkflowService.MoveExecution:output_type -> cruster.v1.MoveExecutionResponse
+	47, // 107: cruster.v1.WorkflowService.MoveExecutions:output_type -> cruster.v1.MoveExecutionsResponse
+	49, // 108: cruster.v1.WorkflowService.ForkExecution:output_type -> cruster.v1.ForkExecutionResponse
+	51, // 109: cruster.v1.WorkflowService.RestartExecution:output_type -> cruster.v1.RestartExecutionResponse
+	53, // 110: cruster.v1.WorkflowService.DeleteExecution:output_type -> cruster.v1.DeleteExecutionResponse
 	90, // [90:111] is the sub-list for method output_type
 	69, // [69:90] is the sub-list for method input_type
 	69, // [69:69] is the sub-list for extension type_name
@@ -4457,9 +4459,9 @@ func file_cruster_v1_workflow_proto_init() {
 		(*StartOptions_RawKey)(nil),
 	}
 	file_cruster_v1_workflow_proto_msgTypes[21].OneofWrappers = []any{
-		(*FollowResponse_Entry)(nil),
-		(*FollowResponse_Line)(nil),
-		(*FollowResponse_Execution)(nil),
+		(*FollowExecutionResponse_Entry)(nil),
+		(*FollowExecutionResponse_Line)(nil),
+		(*FollowExecutionResponse_Execution)(nil),
 	}
 	file_cruster_v1_workflow_proto_msgTypes[24].OneofWrappers = []any{
 		(*Condition_Text)(nil),

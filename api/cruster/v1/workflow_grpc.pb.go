@@ -19,27 +19,27 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	WorkflowService_Start_FullMethodName           = "/cruster.v1.WorkflowService/Start"
-	WorkflowService_Execute_FullMethodName         = "/cruster.v1.WorkflowService/Execute"
-	WorkflowService_Poll_FullMethodName            = "/cruster.v1.WorkflowService/Poll"
-	WorkflowService_Wait_FullMethodName            = "/cruster.v1.WorkflowService/Wait"
-	WorkflowService_Describe_FullMethodName        = "/cruster.v1.WorkflowService/Describe"
-	WorkflowService_History_FullMethodName         = "/cruster.v1.WorkflowService/History"
-	WorkflowService_List_FullMethodName            = "/cruster.v1.WorkflowService/List"
-	WorkflowService_Signal_FullMethodName          = "/cruster.v1.WorkflowService/Signal"
-	WorkflowService_SignalWithStart_FullMethodName = "/cruster.v1.WorkflowService/SignalWithStart"
-	WorkflowService_Follow_FullMethodName          = "/cruster.v1.WorkflowService/Follow"
-	WorkflowService_Query_FullMethodName           = "/cruster.v1.WorkflowService/Query"
-	WorkflowService_Update_FullMethodName          = "/cruster.v1.WorkflowService/Update"
-	WorkflowService_GetState_FullMethodName        = "/cruster.v1.WorkflowService/GetState"
-	WorkflowService_Interrupt_FullMethodName       = "/cruster.v1.WorkflowService/Interrupt"
-	WorkflowService_Resume_FullMethodName          = "/cruster.v1.WorkflowService/Resume"
-	WorkflowService_Fail_FullMethodName            = "/cruster.v1.WorkflowService/Fail"
-	WorkflowService_Move_FullMethodName            = "/cruster.v1.WorkflowService/Move"
-	WorkflowService_MoveAll_FullMethodName         = "/cruster.v1.WorkflowService/MoveAll"
-	WorkflowService_Fork_FullMethodName            = "/cruster.v1.WorkflowService/Fork"
-	WorkflowService_Restart_FullMethodName         = "/cruster.v1.WorkflowService/Restart"
-	WorkflowService_Delete_FullMethodName          = "/cruster.v1.WorkflowService/Delete"
+	WorkflowService_StartExecution_FullMethodName     = "/cruster.v1.WorkflowService/StartExecution"
+	WorkflowService_Execute_FullMethodName            = "/cruster.v1.WorkflowService/Execute"
+	WorkflowService_Poll_FullMethodName               = "/cruster.v1.WorkflowService/Poll"
+	WorkflowService_WaitExecution_FullMethodName      = "/cruster.v1.WorkflowService/WaitExecution"
+	WorkflowService_GetExecution_FullMethodName       = "/cruster.v1.WorkflowService/GetExecution"
+	WorkflowService_ListHistory_FullMethodName        = "/cruster.v1.WorkflowService/ListHistory"
+	WorkflowService_ListExecutions_FullMethodName     = "/cruster.v1.WorkflowService/ListExecutions"
+	WorkflowService_SignalExecution_FullMethodName    = "/cruster.v1.WorkflowService/SignalExecution"
+	WorkflowService_SignalWithStart_FullMethodName    = "/cruster.v1.WorkflowService/SignalWithStart"
+	WorkflowService_FollowExecution_FullMethodName    = "/cruster.v1.WorkflowService/FollowExecution"
+	WorkflowService_QueryExecution_FullMethodName     = "/cruster.v1.WorkflowService/QueryExecution"
+	WorkflowService_UpdateExecution_FullMethodName    = "/cruster.v1.WorkflowService/UpdateExecution"
+	WorkflowService_GetExecutionState_FullMethodName  = "/cruster.v1.WorkflowService/GetExecutionState"
+	WorkflowService_InterruptExecution_FullMethodName = "/cruster.v1.WorkflowService/InterruptExecution"
+	WorkflowService_ResumeExecution_FullMethodName    = "/cruster.v1.WorkflowService/ResumeExecution"
+	WorkflowService_FailExecution_FullMethodName      = "/cruster.v1.WorkflowService/FailExecution"
+	WorkflowService_MoveExecution_FullMethodName      = "/cruster.v1.WorkflowService/MoveExecution"
+	WorkflowService_MoveExecutions_FullMethodName     = "/cruster.v1.WorkflowService/MoveExecutions"
+	WorkflowService_ForkExecution_FullMethodName      = "/cruster.v1.WorkflowService/ForkExecution"
+	WorkflowService_RestartExecution_FullMethodName   = "/cruster.v1.WorkflowService/RestartExecution"
+	WorkflowService_DeleteExecution_FullMethodName    = "/cruster.v1.WorkflowService/DeleteExecution"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -54,7 +54,7 @@ const (
 // request id that makes it safe to repeat.
 type WorkflowServiceClient interface {
 	// Start starts an execution and answers as soon as its start is durable.
-	Start(ctx context.Context, in *StartRequest, opts ...grpc.CallOption) (*StartResponse, error)
+	StartExecution(ctx context.Context, in *StartExecutionRequest, opts ...grpc.CallOption) (*StartExecutionResponse, error)
 	// Execute starts an execution and answers when it is final or paused. The
 	// caller's deadline ends the waiting, never the execution.
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
@@ -62,16 +62,16 @@ type WorkflowServiceClient interface {
 	Poll(ctx context.Context, in *PollRequest, opts ...grpc.CallOption) (*PollResponse, error)
 	// Wait answers when an execution is final or paused. The caller's deadline
 	// ends the waiting, never the execution.
-	Wait(ctx context.Context, in *WaitRequest, opts ...grpc.CallOption) (*WaitResponse, error)
+	WaitExecution(ctx context.Context, in *WaitExecutionRequest, opts ...grpc.CallOption) (*WaitExecutionResponse, error)
 	// Describe answers with the state of an execution and its open ops.
-	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
+	GetExecution(ctx context.Context, in *GetExecutionRequest, opts ...grpc.CallOption) (*GetExecutionResponse, error)
 	// History pages through the journal of an execution.
-	History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error)
+	ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error)
 	// List pages through executions, newest first.
-	List(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*ListResponse, error)
+	ListExecutions(ctx context.Context, in *ListExecutionsRequest, opts ...grpc.CallOption) (*ListExecutionsResponse, error)
 	// Signal sends a signal to an execution and answers as soon as it is durable. The
 	// workflow receives it when it asks for it, in the order in which signals were sent.
-	Signal(ctx context.Context, in *SignalRequest, opts ...grpc.CallOption) (*SignalResponse, error)
+	SignalExecution(ctx context.Context, in *SignalExecutionRequest, opts ...grpc.CallOption) (*SignalExecutionResponse, error)
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error)
@@ -80,43 +80,43 @@ type WorkflowServiceClient interface {
 	// activities log while it is followed; and the execution itself, first, whenever it is paused,
 	// goes on or continues as a new run, and last. Lines that were logged before are not told:
 	// they are in the log of the host.
-	Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowResponse], error)
+	FollowExecution(ctx context.Context, in *FollowExecutionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowExecutionResponse], error)
 	// Query asks a running execution a question, and answers with the workflow's reply at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
-	Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error)
+	QueryExecution(ctx context.Context, in *QueryExecutionRequest, opts ...grpc.CallOption) (*QueryExecutionResponse, error)
 	// Update asks a workflow for a change and answers with the workflow's reply, once it is
 	// durable. The caller's deadline ends the waiting, never the update: with the same
 	// request id the answer can be asked for again, whatever became of caller or host.
-	Update(ctx context.Context, in *UpdateRequest, opts ...grpc.CallOption) (*UpdateResponse, error)
+	UpdateExecution(ctx context.Context, in *UpdateExecutionRequest, opts ...grpc.CallOption) (*UpdateExecutionResponse, error)
 	// GetState answers with the published values of an execution, also of a finished one. Its
 	// code does not run for that.
-	GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error)
+	GetExecutionState(ctx context.Context, in *GetExecutionStateRequest, opts ...grpc.CallOption) (*GetExecutionStateResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
-	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
+	InterruptExecution(ctx context.Context, in *InterruptExecutionRequest, opts ...grpc.CallOption) (*InterruptExecutionResponse, error)
 	// Resume continues a paused execution.
-	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
+	ResumeExecution(ctx context.Context, in *ResumeExecutionRequest, opts ...grpc.CallOption) (*ResumeExecutionResponse, error)
 	// Fail ends a paused execution for good. Its code does not run again, so
 	// nothing is cleaned up. Callers that wait for its result get the failure.
-	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error)
+	FailExecution(ctx context.Context, in *FailExecutionRequest, opts ...grpc.CallOption) (*FailExecutionResponse, error)
 	// Move has a running or paused execution go on with another module. Its
 	// journal is replayed there first. If the module does not fit, nothing is
 	// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
 	// shows both sides. If it fits, the execution goes on, also if it was paused.
-	Move(ctx context.Context, in *MoveRequest, opts ...grpc.CallOption) (*MoveResponse, error)
+	MoveExecution(ctx context.Context, in *MoveExecutionRequest, opts ...grpc.CallOption) (*MoveExecutionResponse, error)
 	// MoveAll is Move for the open executions of a workflow or a deployment. It
 	// answers with the outcome of one after the other, and goes on after executions
 	// that could not be moved.
-	MoveAll(ctx context.Context, in *MoveAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveAllResponse], error)
+	MoveExecutions(ctx context.Context, in *MoveExecutionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveExecutionsResponse], error)
 	// Fork starts a new run from a beginning of the journal of an execution, in
 	// whatever state that is. The history up to there is taken over, not
 	// repeated. The original stays as it is.
-	Fork(ctx context.Context, in *ForkRequest, opts ...grpc.CallOption) (*ForkResponse, error)
+	ForkExecution(ctx context.Context, in *ForkExecutionRequest, opts ...grpc.CallOption) (*ForkExecutionResponse, error)
 	// Restart starts a new run of an execution whose run has finished, under the same key. The
 	// earlier run stays to be read, by its run id, until retention deletes it.
-	Restart(ctx context.Context, in *RestartRequest, opts ...grpc.CallOption) (*RestartResponse, error)
+	RestartExecution(ctx context.Context, in *RestartExecutionRequest, opts ...grpc.CallOption) (*RestartExecutionResponse, error)
 	// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
 	// of these.
-	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
+	DeleteExecution(ctx context.Context, in *DeleteExecutionRequest, opts ...grpc.CallOption) (*DeleteExecutionResponse, error)
 }
 
 type workflowServiceClient struct {
@@ -127,10 +127,10 @@ func NewWorkflowServiceClient(cc grpc.ClientConnInterface) WorkflowServiceClient
 	return &workflowServiceClient{cc}
 }
 
-func (c *workflowServiceClient) Start(ctx context.Context, in *StartRequest, opts ...grpc.CallOption) (*StartResponse, error) {
+func (c *workflowServiceClient) StartExecution(ctx context.Context, in *StartExecutionRequest, opts ...grpc.CallOption) (*StartExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StartResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Start_FullMethodName, in, out, cOpts...)
+	out := new(StartExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_StartExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,50 +157,50 @@ func (c *workflowServiceClient) Poll(ctx context.Context, in *PollRequest, opts 
 	return out, nil
 }
 
-func (c *workflowServiceClient) Wait(ctx context.Context, in *WaitRequest, opts ...grpc.CallOption) (*WaitResponse, error) {
+func (c *workflowServiceClient) WaitExecution(ctx context.Context, in *WaitExecutionRequest, opts ...grpc.CallOption) (*WaitExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(WaitResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Wait_FullMethodName, in, out, cOpts...)
+	out := new(WaitExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_WaitExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error) {
+func (c *workflowServiceClient) GetExecution(ctx context.Context, in *GetExecutionRequest, opts ...grpc.CallOption) (*GetExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DescribeResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Describe_FullMethodName, in, out, cOpts...)
+	out := new(GetExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_GetExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error) {
+func (c *workflowServiceClient) ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(HistoryResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_History_FullMethodName, in, out, cOpts...)
+	out := new(ListHistoryResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_ListHistory_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) List(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*ListResponse, error) {
+func (c *workflowServiceClient) ListExecutions(ctx context.Context, in *ListExecutionsRequest, opts ...grpc.CallOption) (*ListExecutionsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_List_FullMethodName, in, out, cOpts...)
+	out := new(ListExecutionsResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_ListExecutions_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Signal(ctx context.Context, in *SignalRequest, opts ...grpc.CallOption) (*SignalResponse, error) {
+func (c *workflowServiceClient) SignalExecution(ctx context.Context, in *SignalExecutionRequest, opts ...grpc.CallOption) (*SignalExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SignalResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Signal_FullMethodName, in, out, cOpts...)
+	out := new(SignalExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_SignalExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -217,13 +217,13 @@ func (c *workflowServiceClient) SignalWithStart(ctx context.Context, in *SignalW
 	return out, nil
 }
 
-func (c *workflowServiceClient) Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowResponse], error) {
+func (c *workflowServiceClient) FollowExecution(ctx context.Context, in *FollowExecutionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowExecutionResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[0], WorkflowService_Follow_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[0], WorkflowService_FollowExecution_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[FollowRequest, FollowResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[FollowExecutionRequest, FollowExecutionResponse]{ClientStream: stream}
 	if err := x.ClientStream.SendMsg(in); err != nil {
 		return nil, err
 	}
@@ -234,85 +234,85 @@ func (c *workflowServiceClient) Follow(ctx context.Context, in *FollowRequest, o
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkflowService_FollowClient = grpc.ServerStreamingClient[FollowResponse]
+type WorkflowService_FollowExecutionClient = grpc.ServerStreamingClient[FollowExecutionResponse]
 
-func (c *workflowServiceClient) Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error) {
+func (c *workflowServiceClient) QueryExecution(ctx context.Context, in *QueryExecutionRequest, opts ...grpc.CallOption) (*QueryExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(QueryResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Query_FullMethodName, in, out, cOpts...)
+	out := new(QueryExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_QueryExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Update(ctx context.Context, in *UpdateRequest, opts ...grpc.CallOption) (*UpdateResponse, error) {
+func (c *workflowServiceClient) UpdateExecution(ctx context.Context, in *UpdateExecutionRequest, opts ...grpc.CallOption) (*UpdateExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(UpdateResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Update_FullMethodName, in, out, cOpts...)
+	out := new(UpdateExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_UpdateExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error) {
+func (c *workflowServiceClient) GetExecutionState(ctx context.Context, in *GetExecutionStateRequest, opts ...grpc.CallOption) (*GetExecutionStateResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetStateResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_GetState_FullMethodName, in, out, cOpts...)
+	out := new(GetExecutionStateResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_GetExecutionState_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error) {
+func (c *workflowServiceClient) InterruptExecution(ctx context.Context, in *InterruptExecutionRequest, opts ...grpc.CallOption) (*InterruptExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(InterruptResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Interrupt_FullMethodName, in, out, cOpts...)
+	out := new(InterruptExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_InterruptExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error) {
+func (c *workflowServiceClient) ResumeExecution(ctx context.Context, in *ResumeExecutionRequest, opts ...grpc.CallOption) (*ResumeExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ResumeResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Resume_FullMethodName, in, out, cOpts...)
+	out := new(ResumeExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_ResumeExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error) {
+func (c *workflowServiceClient) FailExecution(ctx context.Context, in *FailExecutionRequest, opts ...grpc.CallOption) (*FailExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(FailResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Fail_FullMethodName, in, out, cOpts...)
+	out := new(FailExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_FailExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Move(ctx context.Context, in *MoveRequest, opts ...grpc.CallOption) (*MoveResponse, error) {
+func (c *workflowServiceClient) MoveExecution(ctx context.Context, in *MoveExecutionRequest, opts ...grpc.CallOption) (*MoveExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(MoveResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Move_FullMethodName, in, out, cOpts...)
+	out := new(MoveExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_MoveExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) MoveAll(ctx context.Context, in *MoveAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveAllResponse], error) {
+func (c *workflowServiceClient) MoveExecutions(ctx context.Context, in *MoveExecutionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveExecutionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[1], WorkflowService_MoveAll_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[1], WorkflowService_MoveExecutions_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[MoveAllRequest, MoveAllResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[MoveExecutionsRequest, MoveExecutionsResponse]{ClientStream: stream}
 	if err := x.ClientStream.SendMsg(in); err != nil {
 		return nil, err
 	}
@@ -323,32 +323,32 @@ func (c *workflowServiceClient) MoveAll(ctx context.Context, in *MoveAllRequest,
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkflowService_MoveAllClient = grpc.ServerStreamingClient[MoveAllResponse]
+type WorkflowService_MoveExecutionsClient = grpc.ServerStreamingClient[MoveExecutionsResponse]
 
-func (c *workflowServiceClient) Fork(ctx context.Context, in *ForkRequest, opts ...grpc.CallOption) (*ForkResponse, error) {
+func (c *workflowServiceClient) ForkExecution(ctx context.Context, in *ForkExecutionRequest, opts ...grpc.CallOption) (*ForkExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ForkResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Fork_FullMethodName, in, out, cOpts...)
+	out := new(ForkExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_ForkExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Restart(ctx context.Context, in *RestartRequest, opts ...grpc.CallOption) (*RestartResponse, error) {
+func (c *workflowServiceClient) RestartExecution(ctx context.Context, in *RestartExecutionRequest, opts ...grpc.CallOption) (*RestartExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RestartResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Restart_FullMethodName, in, out, cOpts...)
+	out := new(RestartExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_RestartExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *workflowServiceClient) Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error) {
+func (c *workflowServiceClient) DeleteExecution(ctx context.Context, in *DeleteExecutionRequest, opts ...grpc.CallOption) (*DeleteExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DeleteResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Delete_FullMethodName, in, out, cOpts...)
+	out := new(DeleteExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_DeleteExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +367,7 @@ func (c *workflowServiceClient) Delete(ctx context.Context, in *DeleteRequest, o
 // request id that makes it safe to repeat.
 type WorkflowServiceServer interface {
 	// Start starts an execution and answers as soon as its start is durable.
-	Start(context.Context, *StartRequest) (*StartResponse, error)
+	StartExecution(context.Context, *StartExecutionRequest) (*StartExecutionResponse, error)
 	// Execute starts an execution and answers when it is final or paused. The
 	// caller's deadline ends the waiting, never the execution.
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
@@ -375,16 +375,16 @@ type WorkflowServiceServer interface {
 	Poll(context.Context, *PollRequest) (*PollResponse, error)
 	// Wait answers when an execution is final or paused. The caller's deadline
 	// ends the waiting, never the execution.
-	Wait(context.Context, *WaitRequest) (*WaitResponse, error)
+	WaitExecution(context.Context, *WaitExecutionRequest) (*WaitExecutionResponse, error)
 	// Describe answers with the state of an execution and its open ops.
-	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
+	GetExecution(context.Context, *GetExecutionRequest) (*GetExecutionResponse, error)
 	// History pages through the journal of an execution.
-	History(context.Context, *HistoryRequest) (*HistoryResponse, error)
+	ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error)
 	// List pages through executions, newest first.
-	List(context.Context, *ListRequest) (*ListResponse, error)
+	ListExecutions(context.Context, *ListExecutionsRequest) (*ListExecutionsResponse, error)
 	// Signal sends a signal to an execution and answers as soon as it is durable. The
 	// workflow receives it when it asks for it, in the order in which signals were sent.
-	Signal(context.Context, *SignalRequest) (*SignalResponse, error)
+	SignalExecution(context.Context, *SignalExecutionRequest) (*SignalExecutionResponse, error)
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error)
@@ -393,43 +393,43 @@ type WorkflowServiceServer interface {
 	// activities log while it is followed; and the execution itself, first, whenever it is paused,
 	// goes on or continues as a new run, and last. Lines that were logged before are not told:
 	// they are in the log of the host.
-	Follow(*FollowRequest, grpc.ServerStreamingServer[FollowResponse]) error
+	FollowExecution(*FollowExecutionRequest, grpc.ServerStreamingServer[FollowExecutionResponse]) error
 	// Query asks a running execution a question, and answers with the workflow's reply at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
-	Query(context.Context, *QueryRequest) (*QueryResponse, error)
+	QueryExecution(context.Context, *QueryExecutionRequest) (*QueryExecutionResponse, error)
 	// Update asks a workflow for a change and answers with the workflow's reply, once it is
 	// durable. The caller's deadline ends the waiting, never the update: with the same
 	// request id the answer can be asked for again, whatever became of caller or host.
-	Update(context.Context, *UpdateRequest) (*UpdateResponse, error)
+	UpdateExecution(context.Context, *UpdateExecutionRequest) (*UpdateExecutionResponse, error)
 	// GetState answers with the published values of an execution, also of a finished one. Its
 	// code does not run for that.
-	GetState(context.Context, *GetStateRequest) (*GetStateResponse, error)
+	GetExecutionState(context.Context, *GetExecutionStateRequest) (*GetExecutionStateResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
-	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
+	InterruptExecution(context.Context, *InterruptExecutionRequest) (*InterruptExecutionResponse, error)
 	// Resume continues a paused execution.
-	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
+	ResumeExecution(context.Context, *ResumeExecutionRequest) (*ResumeExecutionResponse, error)
 	// Fail ends a paused execution for good. Its code does not run again, so
 	// nothing is cleaned up. Callers that wait for its result get the failure.
-	Fail(context.Context, *FailRequest) (*FailResponse, error)
+	FailExecution(context.Context, *FailExecutionRequest) (*FailExecutionResponse, error)
 	// Move has a running or paused execution go on with another module. Its
 	// journal is replayed there first. If the module does not fit, nothing is
 	// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
 	// shows both sides. If it fits, the execution goes on, also if it was paused.
-	Move(context.Context, *MoveRequest) (*MoveResponse, error)
+	MoveExecution(context.Context, *MoveExecutionRequest) (*MoveExecutionResponse, error)
 	// MoveAll is Move for the open executions of a workflow or a deployment. It
 	// answers with the outcome of one after the other, and goes on after executions
 	// that could not be moved.
-	MoveAll(*MoveAllRequest, grpc.ServerStreamingServer[MoveAllResponse]) error
+	MoveExecutions(*MoveExecutionsRequest, grpc.ServerStreamingServer[MoveExecutionsResponse]) error
 	// Fork starts a new run from a beginning of the journal of an execution, in
 	// whatever state that is. The history up to there is taken over, not
 	// repeated. The original stays as it is.
-	Fork(context.Context, *ForkRequest) (*ForkResponse, error)
+	ForkExecution(context.Context, *ForkExecutionRequest) (*ForkExecutionResponse, error)
 	// Restart starts a new run of an execution whose run has finished, under the same key. The
 	// earlier run stays to be read, by its run id, until retention deletes it.
-	Restart(context.Context, *RestartRequest) (*RestartResponse, error)
+	RestartExecution(context.Context, *RestartExecutionRequest) (*RestartExecutionResponse, error)
 	// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
 	// of these.
-	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
+	DeleteExecution(context.Context, *DeleteExecutionRequest) (*DeleteExecutionResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }
 
@@ -440,8 +440,8 @@ type WorkflowServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedWorkflowServiceServer struct{}
 
-func (UnimplementedWorkflowServiceServer) Start(context.Context, *StartRequest) (*StartResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Start not implemented")
+func (UnimplementedWorkflowServiceServer) StartExecution(context.Context, *StartExecutionRequest) (*StartExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StartExecution not implemented")
 }
 func (UnimplementedWorkflowServiceServer) Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Execute not implemented")
@@ -449,59 +449,59 @@ func (UnimplementedWorkflowServiceServer) Execute(context.Context, *ExecuteReque
 func (UnimplementedWorkflowServiceServer) Poll(context.Context, *PollRequest) (*PollResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Poll not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Wait(context.Context, *WaitRequest) (*WaitResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Wait not implemented")
+func (UnimplementedWorkflowServiceServer) WaitExecution(context.Context, *WaitExecutionRequest) (*WaitExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WaitExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+func (UnimplementedWorkflowServiceServer) GetExecution(context.Context, *GetExecutionRequest) (*GetExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) History(context.Context, *HistoryRequest) (*HistoryResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method History not implemented")
+func (UnimplementedWorkflowServiceServer) ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHistory not implemented")
 }
-func (UnimplementedWorkflowServiceServer) List(context.Context, *ListRequest) (*ListResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method List not implemented")
+func (UnimplementedWorkflowServiceServer) ListExecutions(context.Context, *ListExecutionsRequest) (*ListExecutionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListExecutions not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Signal(context.Context, *SignalRequest) (*SignalResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Signal not implemented")
+func (UnimplementedWorkflowServiceServer) SignalExecution(context.Context, *SignalExecutionRequest) (*SignalExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SignalExecution not implemented")
 }
 func (UnimplementedWorkflowServiceServer) SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SignalWithStart not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Follow(*FollowRequest, grpc.ServerStreamingServer[FollowResponse]) error {
-	return status.Error(codes.Unimplemented, "method Follow not implemented")
+func (UnimplementedWorkflowServiceServer) FollowExecution(*FollowExecutionRequest, grpc.ServerStreamingServer[FollowExecutionResponse]) error {
+	return status.Error(codes.Unimplemented, "method FollowExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Query(context.Context, *QueryRequest) (*QueryResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Query not implemented")
+func (UnimplementedWorkflowServiceServer) QueryExecution(context.Context, *QueryExecutionRequest) (*QueryExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QueryExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Update(context.Context, *UpdateRequest) (*UpdateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Update not implemented")
+func (UnimplementedWorkflowServiceServer) UpdateExecution(context.Context, *UpdateExecutionRequest) (*UpdateExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) GetState(context.Context, *GetStateRequest) (*GetStateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetState not implemented")
+func (UnimplementedWorkflowServiceServer) GetExecutionState(context.Context, *GetExecutionStateRequest) (*GetExecutionStateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetExecutionState not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Interrupt not implemented")
+func (UnimplementedWorkflowServiceServer) InterruptExecution(context.Context, *InterruptExecutionRequest) (*InterruptExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method InterruptExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Resume(context.Context, *ResumeRequest) (*ResumeResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
+func (UnimplementedWorkflowServiceServer) ResumeExecution(context.Context, *ResumeExecutionRequest) (*ResumeExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Fail(context.Context, *FailRequest) (*FailResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Fail not implemented")
+func (UnimplementedWorkflowServiceServer) FailExecution(context.Context, *FailExecutionRequest) (*FailExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FailExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Move(context.Context, *MoveRequest) (*MoveResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Move not implemented")
+func (UnimplementedWorkflowServiceServer) MoveExecution(context.Context, *MoveExecutionRequest) (*MoveExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MoveExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) MoveAll(*MoveAllRequest, grpc.ServerStreamingServer[MoveAllResponse]) error {
-	return status.Error(codes.Unimplemented, "method MoveAll not implemented")
+func (UnimplementedWorkflowServiceServer) MoveExecutions(*MoveExecutionsRequest, grpc.ServerStreamingServer[MoveExecutionsResponse]) error {
+	return status.Error(codes.Unimplemented, "method MoveExecutions not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Fork(context.Context, *ForkRequest) (*ForkResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Fork not implemented")
+func (UnimplementedWorkflowServiceServer) ForkExecution(context.Context, *ForkExecutionRequest) (*ForkExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ForkExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Restart(context.Context, *RestartRequest) (*RestartResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Restart not implemented")
+func (UnimplementedWorkflowServiceServer) RestartExecution(context.Context, *RestartExecutionRequest) (*RestartExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestartExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Delete(context.Context, *DeleteRequest) (*DeleteResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Delete not implemented")
+func (UnimplementedWorkflowServiceServer) DeleteExecution(context.Context, *DeleteExecutionRequest) (*DeleteExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteExecution not implemented")
 }
 func (UnimplementedWorkflowServiceServer) mustEmbedUnimplementedWorkflowServiceServer() {}
 func (UnimplementedWorkflowServiceServer) testEmbeddedByValue()                         {}
@@ -524,20 +524,20 @@ func RegisterWorkflowServiceServer(s grpc.ServiceRegistrar, srv WorkflowServiceS
 	s.RegisterService(&WorkflowService_ServiceDesc, srv)
 }
 
-func _WorkflowService_Start_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(StartRequest)
+func _WorkflowService_StartExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StartExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Start(ctx, in)
+		return srv.(WorkflowServiceServer).StartExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Start_FullMethodName,
+		FullMethod: WorkflowService_StartExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Start(ctx, req.(*StartRequest))
+		return srv.(WorkflowServiceServer).StartExecution(ctx, req.(*StartExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -578,92 +578,92 @@ func _WorkflowService_Poll_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Wait_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(WaitRequest)
+func _WorkflowService_WaitExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WaitExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Wait(ctx, in)
+		return srv.(WorkflowServiceServer).WaitExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Wait_FullMethodName,
+		FullMethod: WorkflowService_WaitExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Wait(ctx, req.(*WaitRequest))
+		return srv.(WorkflowServiceServer).WaitExecution(ctx, req.(*WaitExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Describe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DescribeRequest)
+func _WorkflowService_GetExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Describe(ctx, in)
+		return srv.(WorkflowServiceServer).GetExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Describe_FullMethodName,
+		FullMethod: WorkflowService_GetExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Describe(ctx, req.(*DescribeRequest))
+		return srv.(WorkflowServiceServer).GetExecution(ctx, req.(*GetExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_History_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(HistoryRequest)
+func _WorkflowService_ListHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHistoryRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).History(ctx, in)
+		return srv.(WorkflowServiceServer).ListHistory(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_History_FullMethodName,
+		FullMethod: WorkflowService_ListHistory_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).History(ctx, req.(*HistoryRequest))
+		return srv.(WorkflowServiceServer).ListHistory(ctx, req.(*ListHistoryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_List_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListRequest)
+func _WorkflowService_ListExecutions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListExecutionsRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).List(ctx, in)
+		return srv.(WorkflowServiceServer).ListExecutions(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_List_FullMethodName,
+		FullMethod: WorkflowService_ListExecutions_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).List(ctx, req.(*ListRequest))
+		return srv.(WorkflowServiceServer).ListExecutions(ctx, req.(*ListExecutionsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Signal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SignalRequest)
+func _WorkflowService_SignalExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SignalExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Signal(ctx, in)
+		return srv.(WorkflowServiceServer).SignalExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Signal_FullMethodName,
+		FullMethod: WorkflowService_SignalExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Signal(ctx, req.(*SignalRequest))
+		return srv.(WorkflowServiceServer).SignalExecution(ctx, req.(*SignalExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -686,204 +686,204 @@ func _WorkflowService_SignalWithStart_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Follow_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(FollowRequest)
+func _WorkflowService_FollowExecution_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FollowExecutionRequest)
 	if err := stream.RecvMsg(m); err != nil {
 		return err
 	}
-	return srv.(WorkflowServiceServer).Follow(m, &grpc.GenericServerStream[FollowRequest, FollowResponse]{ServerStream: stream})
+	return srv.(WorkflowServiceServer).FollowExecution(m, &grpc.GenericServerStream[FollowExecutionRequest, FollowExecutionResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkflowService_FollowServer = grpc.ServerStreamingServer[FollowResponse]
+type WorkflowService_FollowExecutionServer = grpc.ServerStreamingServer[FollowExecutionResponse]
 
-func _WorkflowService_Query_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(QueryRequest)
+func _WorkflowService_QueryExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QueryExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Query(ctx, in)
+		return srv.(WorkflowServiceServer).QueryExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Query_FullMethodName,
+		FullMethod: WorkflowService_QueryExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Query(ctx, req.(*QueryRequest))
+		return srv.(WorkflowServiceServer).QueryExecution(ctx, req.(*QueryExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Update_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(UpdateRequest)
+func _WorkflowService_UpdateExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Update(ctx, in)
+		return srv.(WorkflowServiceServer).UpdateExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Update_FullMethodName,
+		FullMethod: WorkflowService_UpdateExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Update(ctx, req.(*UpdateRequest))
+		return srv.(WorkflowServiceServer).UpdateExecution(ctx, req.(*UpdateExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_GetState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetStateRequest)
+func _WorkflowService_GetExecutionState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetExecutionStateRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).GetState(ctx, in)
+		return srv.(WorkflowServiceServer).GetExecutionState(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_GetState_FullMethodName,
+		FullMethod: WorkflowService_GetExecutionState_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).GetState(ctx, req.(*GetStateRequest))
+		return srv.(WorkflowServiceServer).GetExecutionState(ctx, req.(*GetExecutionStateRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Interrupt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(InterruptRequest)
+func _WorkflowService_InterruptExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InterruptExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Interrupt(ctx, in)
+		return srv.(WorkflowServiceServer).InterruptExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Interrupt_FullMethodName,
+		FullMethod: WorkflowService_InterruptExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Interrupt(ctx, req.(*InterruptRequest))
+		return srv.(WorkflowServiceServer).InterruptExecution(ctx, req.(*InterruptExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Resume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ResumeRequest)
+func _WorkflowService_ResumeExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Resume(ctx, in)
+		return srv.(WorkflowServiceServer).ResumeExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Resume_FullMethodName,
+		FullMethod: WorkflowService_ResumeExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Resume(ctx, req.(*ResumeRequest))
+		return srv.(WorkflowServiceServer).ResumeExecution(ctx, req.(*ResumeExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Fail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(FailRequest)
+func _WorkflowService_FailExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FailExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Fail(ctx, in)
+		return srv.(WorkflowServiceServer).FailExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Fail_FullMethodName,
+		FullMethod: WorkflowService_FailExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Fail(ctx, req.(*FailRequest))
+		return srv.(WorkflowServiceServer).FailExecution(ctx, req.(*FailExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Move_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(MoveRequest)
+func _WorkflowService_MoveExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Move(ctx, in)
+		return srv.(WorkflowServiceServer).MoveExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Move_FullMethodName,
+		FullMethod: WorkflowService_MoveExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Move(ctx, req.(*MoveRequest))
+		return srv.(WorkflowServiceServer).MoveExecution(ctx, req.(*MoveExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_MoveAll_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(MoveAllRequest)
+func _WorkflowService_MoveExecutions_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(MoveExecutionsRequest)
 	if err := stream.RecvMsg(m); err != nil {
 		return err
 	}
-	return srv.(WorkflowServiceServer).MoveAll(m, &grpc.GenericServerStream[MoveAllRequest, MoveAllResponse]{ServerStream: stream})
+	return srv.(WorkflowServiceServer).MoveExecutions(m, &grpc.GenericServerStream[MoveExecutionsRequest, MoveExecutionsResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkflowService_MoveAllServer = grpc.ServerStreamingServer[MoveAllResponse]
+type WorkflowService_MoveExecutionsServer = grpc.ServerStreamingServer[MoveExecutionsResponse]
 
-func _WorkflowService_Fork_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ForkRequest)
+func _WorkflowService_ForkExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForkExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Fork(ctx, in)
+		return srv.(WorkflowServiceServer).ForkExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Fork_FullMethodName,
+		FullMethod: WorkflowService_ForkExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Fork(ctx, req.(*ForkRequest))
+		return srv.(WorkflowServiceServer).ForkExecution(ctx, req.(*ForkExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Restart_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RestartRequest)
+func _WorkflowService_RestartExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestartExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Restart(ctx, in)
+		return srv.(WorkflowServiceServer).RestartExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Restart_FullMethodName,
+		FullMethod: WorkflowService_RestartExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Restart(ctx, req.(*RestartRequest))
+		return srv.(WorkflowServiceServer).RestartExecution(ctx, req.(*RestartExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Delete_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DeleteRequest)
+func _WorkflowService_DeleteExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Delete(ctx, in)
+		return srv.(WorkflowServiceServer).DeleteExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Delete_FullMethodName,
+		FullMethod: WorkflowService_DeleteExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Delete(ctx, req.(*DeleteRequest))
+		return srv.(WorkflowServiceServer).DeleteExecution(ctx, req.(*DeleteExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -896,8 +896,8 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*WorkflowServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Start",
-			Handler:    _WorkflowService_Start_Handler,
+			MethodName: "StartExecution",
+			Handler:    _WorkflowService_StartExecution_Handler,
 		},
 		{
 			MethodName: "Execute",
@@ -908,79 +908,79 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _WorkflowService_Poll_Handler,
 		},
 		{
-			MethodName: "Wait",
-			Handler:    _WorkflowService_Wait_Handler,
+			MethodName: "WaitExecution",
+			Handler:    _WorkflowService_WaitExecution_Handler,
 		},
 		{
-			MethodName: "Describe",
-			Handler:    _WorkflowService_Describe_Handler,
+			MethodName: "GetExecution",
+			Handler:    _WorkflowService_GetExecution_Handler,
 		},
 		{
-			MethodName: "History",
-			Handler:    _WorkflowService_History_Handler,
+			MethodName: "ListHistory",
+			Handler:    _WorkflowService_ListHistory_Handler,
 		},
 		{
-			MethodName: "List",
-			Handler:    _WorkflowService_List_Handler,
+			MethodName: "ListExecutions",
+			Handler:    _WorkflowService_ListExecutions_Handler,
 		},
 		{
-			MethodName: "Signal",
-			Handler:    _WorkflowService_Signal_Handler,
+			MethodName: "SignalExecution",
+			Handler:    _WorkflowService_SignalExecution_Handler,
 		},
 		{
 			MethodName: "SignalWithStart",
 			Handler:    _WorkflowService_SignalWithStart_Handler,
 		},
 		{
-			MethodName: "Query",
-			Handler:    _WorkflowService_Query_Handler,
+			MethodName: "QueryExecution",
+			Handler:    _WorkflowService_QueryExecution_Handler,
 		},
 		{
-			MethodName: "Update",
-			Handler:    _WorkflowService_Update_Handler,
+			MethodName: "UpdateExecution",
+			Handler:    _WorkflowService_UpdateExecution_Handler,
 		},
 		{
-			MethodName: "GetState",
-			Handler:    _WorkflowService_GetState_Handler,
+			MethodName: "GetExecutionState",
+			Handler:    _WorkflowService_GetExecutionState_Handler,
 		},
 		{
-			MethodName: "Interrupt",
-			Handler:    _WorkflowService_Interrupt_Handler,
+			MethodName: "InterruptExecution",
+			Handler:    _WorkflowService_InterruptExecution_Handler,
 		},
 		{
-			MethodName: "Resume",
-			Handler:    _WorkflowService_Resume_Handler,
+			MethodName: "ResumeExecution",
+			Handler:    _WorkflowService_ResumeExecution_Handler,
 		},
 		{
-			MethodName: "Fail",
-			Handler:    _WorkflowService_Fail_Handler,
+			MethodName: "FailExecution",
+			Handler:    _WorkflowService_FailExecution_Handler,
 		},
 		{
-			MethodName: "Move",
-			Handler:    _WorkflowService_Move_Handler,
+			MethodName: "MoveExecution",
+			Handler:    _WorkflowService_MoveExecution_Handler,
 		},
 		{
-			MethodName: "Fork",
-			Handler:    _WorkflowService_Fork_Handler,
+			MethodName: "ForkExecution",
+			Handler:    _WorkflowService_ForkExecution_Handler,
 		},
 		{
-			MethodName: "Restart",
-			Handler:    _WorkflowService_Restart_Handler,
+			MethodName: "RestartExecution",
+			Handler:    _WorkflowService_RestartExecution_Handler,
 		},
 		{
-			MethodName: "Delete",
-			Handler:    _WorkflowService_Delete_Handler,
+			MethodName: "DeleteExecution",
+			Handler:    _WorkflowService_DeleteExecution_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
-			StreamName:    "Follow",
-			Handler:       _WorkflowService_Follow_Handler,
+			StreamName:    "FollowExecution",
+			Handler:       _WorkflowService_FollowExecution_Handler,
 			ServerStreams: true,
 		},
 		{
-			StreamName:    "MoveAll",
-			Handler:       _WorkflowService_MoveAll_Handler,
+			StreamName:    "MoveExecutions",
+			Handler:       _WorkflowService_MoveExecutions_Handler,
 			ServerStreams: true,
 		},
 	},

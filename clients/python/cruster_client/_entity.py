@@ -29,12 +29,12 @@ class Entity:
         Requests with the same id are performed once, and answered the same; without one the
         client draws it. A call whose answer was lost is repeated, unless it could run twice:
         for an operation of an entity without a state that is not persisted it is CR-6014."""
-        request = entity_pb2.CallRequest(operation=self._operation(operation, input, id), encoding=MSGPACK)
+        request = entity_pb2.CallEntityRequest(operation=self._operation(operation, input, id), encoding=MSGPACK)
 
         def again() -> None:
             request.operation.again = True
 
-        response = self._stubs.call(self._stubs.entities.Call, request, timeout=timeout, again=again)
+        response = self._stubs.call(self._stubs.entities.CallEntity, request, timeout=timeout, again=again)
         if response.HasField("error"):
             raise _errors.CrusterError(response.error)
         return unpacked(response.result, returns)
@@ -42,18 +42,18 @@ class Entity:
     def send(self, operation: str, input: object = None, *, id: str | None = None, timeout: float | None = None) -> None:
         """Has an operation performed without waiting for it. It returns when the message is
         durable."""
-        request = entity_pb2.SendRequest(operation=self._operation(operation, input, id))
-        self._stubs.call(self._stubs.entities.Send, request, timeout=timeout)
+        request = entity_pb2.SendToEntityRequest(operation=self._operation(operation, input, id))
+        self._stubs.call(self._stubs.entities.SendToEntity, request, timeout=timeout)
 
     def state(self, kind: type[T], *, timeout: float | None = None) -> T:
         """Its state, with the effects of all operations that were answered before."""
-        request = entity_pb2.StateRequest(namespace=self._stubs.namespace, entity=self.name, encoding=MSGPACK)
-        return unpacked(self._stubs.call(self._stubs.entities.State, request, timeout=timeout).state, kind)
+        request = entity_pb2.GetEntityRequest(namespace=self._stubs.namespace, entity=self.name, encoding=MSGPACK)
+        return unpacked(self._stubs.call(self._stubs.entities.GetEntity, request, timeout=timeout).state, kind)
 
     def destroy(self, *, id: str | None = None, timeout: float | None = None) -> None:
         """Deletes its state, behind the calls that came before."""
-        request = entity_pb2.DestroyRequest(namespace=self._stubs.namespace, entity=self.name, request_id=request_id(id))
-        self._stubs.call(self._stubs.entities.Destroy, request, timeout=timeout)
+        request = entity_pb2.DestroyEntityRequest(namespace=self._stubs.namespace, entity=self.name, request_id=request_id(id))
+        self._stubs.call(self._stubs.entities.DestroyEntity, request, timeout=timeout)
 
     def _operation(self, name: str, input: object, id: str | None) -> entity_pb2.Operation:
         return entity_pb2.Operation(

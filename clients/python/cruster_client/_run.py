@@ -64,8 +64,8 @@ class Run(Generic[T]):
     def wait(self, *, timeout: float | None = None) -> T:
         """Waits for the result. A workflow that fails, is interrupted or is paused raises a
         RunError."""
-        request = workflow_pb2.WaitRequest(namespace=self._stubs.namespace, execution=self.execution, encoding=MSGPACK)
-        response = self._stubs.call(self._stubs.workflows.Wait, request, timeout=timeout)
+        request = workflow_pb2.WaitExecutionRequest(namespace=self._stubs.namespace, execution=self.execution, encoding=MSGPACK)
+        response = self._stubs.call(self._stubs.workflows.WaitExecution, request, timeout=timeout)
         return result_of(response.execution, self._result)
 
     def poll(self, *, timeout: float | None = None) -> Status[T]:
@@ -82,31 +82,31 @@ class Run(Generic[T]):
     def interrupt(self, reason: str, *, timeout: float | None = None) -> None:
         """Asks it to stop. It returns when the request is durable; wait returns when the
         workflow has cleaned up."""
-        request = workflow_pb2.InterruptRequest(namespace=self._stubs.namespace, execution=self.execution, reason=reason)
-        self._stubs.call(self._stubs.workflows.Interrupt, request, timeout=timeout)
+        request = workflow_pb2.InterruptExecutionRequest(namespace=self._stubs.namespace, execution=self.execution, reason=reason)
+        self._stubs.call(self._stubs.workflows.InterruptExecution, request, timeout=timeout)
 
     def terminate(self, reason: str, *, timeout: float | None = None) -> None:
         """Ends it at once, running or paused, without its cleanup. It returns when that is
         durable."""
-        request = workflow_pb2.InterruptRequest(
+        request = workflow_pb2.InterruptExecutionRequest(
             namespace=self._stubs.namespace, execution=self.execution, reason=reason, terminate=True
         )
-        self._stubs.call(self._stubs.workflows.Interrupt, request, timeout=timeout)
+        self._stubs.call(self._stubs.workflows.InterruptExecution, request, timeout=timeout)
 
     def signal(self, name: str, value: object = None, *, id: str | None = None, timeout: float | None = None) -> None:
         """Sends it a signal. It returns when the signal is durable; the workflow receives it
         when it asks for it. Signals with the same request id are received once."""
-        request = workflow_pb2.SignalRequest(
+        request = workflow_pb2.SignalExecutionRequest(
             namespace=self._stubs.namespace, execution=self.execution, signal=signal_options(name, value, id)
         )
-        self._stubs.call(self._stubs.workflows.Signal, request, timeout=timeout)
+        self._stubs.call(self._stubs.workflows.SignalExecution, request, timeout=timeout)
 
     def query(self, name: str, returns: type[Answer], input: object = None, *, timeout: float | None = None) -> Answer:
         """Asks it a question, and returns the workflow's reply at this moment."""
-        request = workflow_pb2.QueryRequest(
+        request = workflow_pb2.QueryExecutionRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=name, input=packed(input), encoding=MSGPACK
         )
-        response = self._stubs.call(self._stubs.workflows.Query, request, timeout=timeout)
+        response = self._stubs.call(self._stubs.workflows.QueryExecution, request, timeout=timeout)
         return unpacked(response.value, returns)
 
     def update(
@@ -114,7 +114,7 @@ class Run(Generic[T]):
     ) -> Answer:
         """Asks it for a change, and returns the workflow's answer; the change is durable by then.
         Requests with the same id take effect once, and are answered the same."""
-        request = workflow_pb2.UpdateRequest(
+        request = workflow_pb2.UpdateExecutionRequest(
             namespace=self._stubs.namespace,
             execution=self.execution,
             name=name,
@@ -122,32 +122,32 @@ class Run(Generic[T]):
             request_id=request_id(id),
             encoding=MSGPACK,
         )
-        response = self._stubs.call(self._stubs.workflows.Update, request, timeout=timeout)
+        response = self._stubs.call(self._stubs.workflows.UpdateExecution, request, timeout=timeout)
         if response.HasField("error"):
             raise _errors.CrusterError(response.error)
         return unpacked(response.value, returns)
 
     def published(self, name: str, kind: type[Answer], *, timeout: float | None = None) -> Answer | None:
         """Reads a value that it has published, also after its end; None if it has not."""
-        request = workflow_pb2.GetStateRequest(
+        request = workflow_pb2.GetExecutionStateRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=name, encoding=MSGPACK
         )
-        found = self._stubs.call(self._stubs.workflows.GetState, request, timeout=timeout).state
+        found = self._stubs.call(self._stubs.workflows.GetExecutionState, request, timeout=timeout).state
         return unpacked(found[0].value, kind) if found else None
 
     def resolve(self, deferred: str, value: object = None, *, timeout: float | None = None) -> None:
         """Settles one of its deferreds with a value. A settled one is CR-2013."""
-        request = deferred_pb2.ResolveRequest(
+        request = deferred_pb2.ResolveDeferredRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=deferred, value=packed(value)
         )
-        self._stubs.call(self._stubs.deferreds.Resolve, request, repeat=False, timeout=timeout)
+        self._stubs.call(self._stubs.deferreds.ResolveDeferred, request, repeat=False, timeout=timeout)
 
     def reject(self, deferred: str, message: str, error_type: str = "", *, timeout: float | None = None) -> None:
         """Settles one of its deferreds with an error. The type is for the workflow to switch on."""
-        request = deferred_pb2.RejectRequest(
+        request = deferred_pb2.RejectDeferredRequest(
             namespace=self._stubs.namespace, execution=self.execution, name=deferred, message=message, type=error_type
         )
-        self._stubs.call(self._stubs.deferreds.Reject, request, repeat=False, timeout=timeout)
+        self._stubs.call(self._stubs.deferreds.RejectDeferred, request, repeat=False, timeout=timeout)
 
 
 def signal_options(name: str, value: object, id: str | None) -> workflow_pb2.SignalOptions:

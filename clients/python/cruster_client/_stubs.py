@@ -17,31 +17,31 @@ class Workflows(Protocol):
     """WorkflowService."""
 
     Execute: Method[workflow.ExecuteResponse]
-    GetState: Method[workflow.GetStateResponse]
-    Interrupt: Method[workflow.InterruptResponse]
+    GetExecutionState: Method[workflow.GetExecutionStateResponse]
+    InterruptExecution: Method[workflow.InterruptExecutionResponse]
     Poll: Method[workflow.PollResponse]
-    Query: Method[workflow.QueryResponse]
-    Signal: Method[workflow.SignalResponse]
+    QueryExecution: Method[workflow.QueryExecutionResponse]
+    SignalExecution: Method[workflow.SignalExecutionResponse]
     SignalWithStart: Method[workflow.SignalWithStartResponse]
-    Start: Method[workflow.StartResponse]
-    Update: Method[workflow.UpdateResponse]
-    Wait: Method[workflow.WaitResponse]
+    StartExecution: Method[workflow.StartExecutionResponse]
+    UpdateExecution: Method[workflow.UpdateExecutionResponse]
+    WaitExecution: Method[workflow.WaitExecutionResponse]
 
 
 class Deferreds(Protocol):
     """DeferredService."""
 
-    Reject: Method[deferred.RejectResponse]
-    Resolve: Method[deferred.ResolveResponse]
+    RejectDeferred: Method[deferred.RejectDeferredResponse]
+    ResolveDeferred: Method[deferred.ResolveDeferredResponse]
 
 
 class Entities(Protocol):
     """EntityService."""
 
-    Call: Method[entity.CallResponse]
-    Destroy: Method[entity.DestroyResponse]
-    Send: Method[entity.SendResponse]
-    State: Method[entity.StateResponse]
+    CallEntity: Method[entity.CallEntityResponse]
+    DestroyEntity: Method[entity.DestroyEntityResponse]
+    SendToEntity: Method[entity.SendToEntityResponse]
+    GetEntity: Method[entity.GetEntityResponse]
 
 
 class Stubs:

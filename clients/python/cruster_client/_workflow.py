@@ -69,8 +69,8 @@ class Workflow(Generic[T]):
     def start(self, request: object = None, *, timeout: float | None = None) -> Run[T]:
         """Starts an execution, or finds the one that was started with the same key. It returns
         as soon as the start is durable."""
-        wire = workflow_pb2.StartRequest(start=self._options(request), encoding=MSGPACK)
-        response = self._stubs.call(self._stubs.workflows.Start, wire, timeout=timeout)
+        wire = workflow_pb2.StartExecutionRequest(start=self._options(request), encoding=MSGPACK)
+        response = self._stubs.call(self._stubs.workflows.StartExecution, wire, timeout=timeout)
         return Run(self._stubs, response.execution.name, self._result, existed=response.existed)
 
     def signal_with_start(

@@ -21,11 +21,11 @@ class Entities(entity_pb2_grpc.EntityServiceServicer):
     def __init__(self) -> None:
         self.marks: list[bool] = []
 
-    def Call(self, request: entity_pb2.CallRequest, context: Any) -> entity_pb2.CallResponse:
+    def Call(self, request: entity_pb2.CallEntityRequest, context: Any) -> entity_pb2.CallEntityResponse:
         self.marks.append(request.operation.again)
         if len(self.marks) == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "the answer is lost")
-        return entity_pb2.CallResponse(result=packed(7))
+        return entity_pb2.CallEntityResponse(result=packed(7))
 
 
 def listener() -> socket.socket:

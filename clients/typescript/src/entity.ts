@@ -26,7 +26,7 @@ export class Entity {
     const again = () => {
       request.operation.again = true;
     };
-    const response = await caller.call(entities.call.bind(entities, request), options, "repeat", again);
+    const response = await caller.call(entities.callEntity.bind(entities, request), options, "repeat", again);
     if (response.error !== undefined) {
       throw new CrusterError(response.error);
     }
@@ -37,21 +37,21 @@ export class Entity {
   async send(operation: string, input?: unknown, options?: RequestOptions): Promise<void> {
     const { caller, entities } = this.stubs;
     const request = { operation: this.operation(operation, input, options) };
-    await caller.call(entities.send.bind(entities, request), options);
+    await caller.call(entities.sendToEntity.bind(entities, request), options);
   }
 
   /** Its state, with the effects of all operations that were answered before. */
   async state<State>(options?: CallOptions): Promise<State> {
     const { caller, entities } = this.stubs;
     const request = { namespace: this.stubs.namespace, entity: this.name, encoding };
-    return unpacked((await caller.call(entities.state.bind(entities, request), options)).state);
+    return unpacked((await caller.call(entities.getEntity.bind(entities, request), options)).state);
   }
 
   /** Deletes its state, behind the calls that came before. */
   async destroy(options?: RequestOptions): Promise<void> {
     const { caller, entities } = this.stubs;
     const request = { namespace: this.stubs.namespace, entity: this.name, requestId: requestId(options?.id) };
-    await caller.call(entities.destroy.bind(entities, request), options);
+    await caller.call(entities.destroyEntity.bind(entities, request), options);
   }
 
   private operation(name: string, input: unknown, options?: RequestOptions): Operation {

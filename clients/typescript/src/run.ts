@@ -48,7 +48,7 @@ export class Run<Res> {
   async wait(options?: CallOptions): Promise<Res> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, encoding, runId: "" };
-    const response = await caller.call(workflows.wait.bind(workflows, request), options);
+    const response = await caller.call(workflows.waitExecution.bind(workflows, request), options);
     return resultOf(response.execution);
   }
 
@@ -83,28 +83,28 @@ export class Run<Res> {
 
   private async stop(reason: string, terminate: boolean, options?: CallOptions): Promise<void> {
     const { caller, workflows } = this.stubs;
-    await caller.call(workflows.interrupt.bind(workflows, { ...this.name, reason, resume: false, terminate }), options);
+    await caller.call(workflows.interruptExecution.bind(workflows, { ...this.name, reason, resume: false, terminate }), options);
   }
 
   /** Sends it a signal. It is done when the signal is durable; the workflow receives it when it asks for it. */
   async signal(name: string, value?: unknown, options?: RequestOptions): Promise<void> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, signal: signalOptions(name, value, options) };
-    await caller.call(workflows.signal.bind(workflows, request), options);
+    await caller.call(workflows.signalExecution.bind(workflows, request), options);
   }
 
   /** Asks it a question, and returns the workflow's reply at this moment. */
   async query<Answer>(name: string, input?: unknown, options?: CallOptions): Promise<Answer> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, name, input: packed(input), encoding };
-    return unpacked((await caller.call(workflows.query.bind(workflows, request), options)).value);
+    return unpacked((await caller.call(workflows.queryExecution.bind(workflows, request), options)).value);
   }
 
   /** Asks it for a change, and returns the workflow's answer; the change is durable by then. */
   async update<Answer>(name: string, input?: unknown, options?: RequestOptions): Promise<Answer> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, name, input: packed(input), requestId: requestId(options?.id), encoding };
-    const response = await caller.call(workflows.update.bind(workflows, request), options);
+    const response = await caller.call(workflows.updateExecution.bind(workflows, request), options);
     if (response.error !== undefined) {
       throw new CrusterError(response.error);
     }
@@ -115,7 +115,7 @@ export class Run<Res> {
   async published<T>(name: string, options?: CallOptions): Promise<T | undefined> {
     const { caller, workflows } = this.stubs;
     const request = { ...this.name, name, encoding };
-    const { state } = await caller.call(workflows.getState.bind(workflows, request), options);
+    const { state } = await caller.call(workflows.getExecutionState.bind(workflows, request), options);
     return unpacked(state[0]?.value);
   }
 
@@ -123,14 +123,14 @@ export class Run<Res> {
   async resolve(deferred: string, value?: unknown, options?: CallOptions): Promise<void> {
     const { caller, deferreds } = this.stubs;
     const request = { ...this.name, name: deferred, value: packed(value) };
-    await caller.call(deferreds.resolve.bind(deferreds, request), options, "once");
+    await caller.call(deferreds.resolveDeferred.bind(deferreds, request), options, "once");
   }
 
   /** Settles one of its deferreds with an error. The type is for the workflow to switch on. */
   async reject(deferred: string, message: string, type = "", options?: CallOptions): Promise<void> {
     const { caller, deferreds } = this.stubs;
     const request = { ...this.name, name: deferred, message, type };
-    await caller.call(deferreds.reject.bind(deferreds, request), options, "once");
+    await caller.call(deferreds.rejectDeferred.bind(deferreds, request), options, "once");
   }
 }
 

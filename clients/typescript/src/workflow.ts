@@ -63,7 +63,7 @@ export class Workflow<Req, Res> {
   async start(request: Req, options?: CallOptions): Promise<Run<Res>> {
     const { caller, workflows } = this.stubs;
     const wire = { start: this.options(request), encoding };
-    const response = await caller.call(workflows.start.bind(workflows, wire), options);
+    const response = await caller.call(workflows.startExecution.bind(workflows, wire), options);
     return new Run(this.stubs, response.execution?.name ?? "", response.existed);
   }
 

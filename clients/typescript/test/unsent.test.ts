@@ -90,9 +90,9 @@ test("a listener that says nothing is given up", async (t) => {
     taken.forEach((socket) => socket.destroy());
     server.close();
   });
-  const read = caller.call((metadata, options, done) => stubs.workflows.describe(DescribeRequest.fromPartial({ execution: "shop/Buy/k" }), metadata, options, done));
+  const read = caller.call((metadata, options, done) => stubs.workflows.getExecution(DescribeRequest.fromPartial({ execution: "shop/Buy/k" }), metadata, options, done));
   await assert.rejects(read, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while"));
-  const write = caller.call((metadata, options, done) => stubs.entities.call(CallRequest.fromPartial({}), metadata, options, done), {}, "repeat", () => undefined);
+  const write = caller.call((metadata, options, done) => stubs.entities.callEntity(CallRequest.fromPartial({}), metadata, options, done), {}, "repeat", () => undefined);
   await assert.rejects(write, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while"));
 });
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63ruster/v1/common.proto\x12\ncruster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"4\n\x07Payload\x12\x11\n\x07msgpack\x18\x01 \x01(\x0cH\x00\x12\x0e\n\x04json\x18\x02 \x01(\tH\x00\x42\x06\n\x04\x64\x61ta\"f\n\x05\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04hint\x18\x03 \x01(\t\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x11\n\tretryable\x18\x05 \x01(\x08\x12\x0f\n\x07\x64\x65tails\x18\x06 \x01(\x0c\"\x8c\x04\n\tExecution\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x10\n\x08workflow\x18\x03 \x01(\t\x12\x0b\n\x03key\x18\x04 \x01(\t\x12\n\n\x02id\x18\x05 \x01(\t\x12\x0e\n\x06\x64igest\x18\x06 \x01(\t\x12 \n\x05state\x18\x07 \x01(\x0e\x32\x11.cruster.v1.State\x12#\n\x06result\x18\x08 \x01(\x0b\x32\x13.cruster.v1.Payload\x12 \n\x05\x65rror\x18\t \x01(\x0b\x32\x11.cruster.v1.Error\x12.\n\ncreated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x0cinterruption\x18\x0c \x01(\x0b\x32\x18.cruster.v1.Interruption\x12\x11\n\tparent_id\x18\r \x01(\t\x12\x0e\n\x06run_id\x18\x0e \x01(\t\x12)\n\nattributes\x18\x10 \x03(\x0b\x32\x15.cruster.v1.Attribute\x12&\n\x08progress\x18\x11 \x01(\x0b\x32\x14.cruster.v1.Progress\x12\x11\n\tcontinued\x18\x12 \x01(\r\x12\x10\n\x08\x63hain_id\x18\x13 \x01(\t\x12\x0e\n\x06parent\x18\x14 \x01(\t\"\x83\x01\n\tAttribute\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x04text\x18\x02 \x01(\tH\x00\x12\x10\n\x06number\x18\x03 \x01(\x01H\x00\x12\x11\n\x07\x62oolean\x18\x04 \x01(\x08H\x00\x12*\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x42\x07\n\x05value\"5\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x04\x12\r\n\x05total\x18\x02 \x01(\x04\x12\x0c\n\x04note\x18\x03 \x01(\t\"F\n\x0cInterruption\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x02 \x01(\t\"H\n\x04\x44iff\x12!\n\x04rows\x18\x01 \x03(\x0b\x32\x13.cruster.v1.DiffRow\x12\x0e\n\x06\x62\x65\x66ore\x18\x02 \x01(\r\x12\r\n\x05\x61\x66ter\x18\x03 \x01(\r\"6\n\x07\x44iffRow\x12\x0f\n\x07journal\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x0c\n\x04note\x18\x03 \x01(\t\"\x8d\x01\n\nMoveResult\x12(\n\texecution\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Execution\x12\x13\n\x0b\x66rom_digest\x18\x02 \x01(\t\x12 \n\x05\x65rror\x18\x03 \x01(\x0b\x32\x11.cruster.v1.Error\x12\x1e\n\x04\x64iff\x18\x04 \x01(\x0b\x32\x10.cruster.v1.Diff*M\n\x08\x45ncoding\x12\x18\n\x14\x45NCODING_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45NCODING_MSGPACK\x10\x01\x12\x11\n\rENCODING_JSON\x10\x02*\x81\x01\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x11\n\rSTATE_RUNNING\x10\x01\x12\x10\n\x0cSTATE_PAUSED\x10\x02\x12\x13\n\x0fSTATE_COMPLETED\x10\x03\x12\x10\n\x0cSTATE_FAILED\x10\x04\x12\x15\n\x11STATE_INTERRUPTED\x10\x05\x42\x35Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63ruster/v1/common.proto\x12\ncruster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"4\n\x07Payload\x12\x11\n\x07msgpack\x18\x01 \x01(\x0cH\x00\x12\x0e\n\x04json\x18\x02 \x01(\tH\x00\x42\x06\n\x04\x64\x61ta\"f\n\x05\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04hint\x18\x03 \x01(\t\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x11\n\tretryable\x18\x05 \x01(\x08\x12\x0f\n\x07\x64\x65tails\x18\x06 \x01(\x0c\"\x8a\x04\n\tExecution\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x10\n\x08workflow\x18\x03 \x01(\t\x12\x0b\n\x03key\x18\x04 \x01(\t\x12\n\n\x02id\x18\x05 \x01(\t\x12\x0e\n\x06\x64igest\x18\x06 \x01(\t\x12 \n\x05state\x18\x07 \x01(\x0e\x32\x11.cruster.v1.State\x12#\n\x06result\x18\x08 \x01(\x0b\x32\x13.cruster.v1.Payload\x12 \n\x05\x65rror\x18\t \x01(\x0b\x32\x11.cruster.v1.Error\x12/\n\x0b\x63reate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x0cinterruption\x18\x0c \x01(\x0b\x32\x18.cruster.v1.Interruption\x12\x11\n\tparent_id\x18\r \x01(\t\x12\x0e\n\x06run_id\x18\x0e \x01(\t\x12)\n\nattributes\x18\x0f \x03(\x0b\x32\x15.cruster.v1.Attribute\x12&\n\x08progress\x18\x10 \x01(\x0b\x32\x14.cruster.v1.Progress\x12\x11\n\tcontinued\x18\x11 \x01(\r\x12\x10\n\x08\x63hain_id\x18\x12 \x01(\t\x12\x0e\n\x06parent\x18\x13 \x01(\t\"\x83\x01\n\tAttribute\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x04text\x18\x02 \x01(\tH\x00\x12\x10\n\x06number\x18\x03 \x01(\x01H\x00\x12\x11\n\x07\x62oolean\x18\x04 \x01(\x08H\x00\x12*\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x42\x07\n\x05value\"5\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x04\x12\r\n\x05total\x18\x02 \x01(\x04\x12\x0c\n\x04note\x18\x03 \x01(\t\"P\n\x0cInterruption\x12\x30\n\x0crequest_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x02 \x01(\t\"H\n\x04\x44iff\x12!\n\x04rows\x18\x01 \x03(\x0b\x32\x13.cruster.v1.DiffRow\x12\x0e\n\x06\x62\x65\x66ore\x18\x02 \x01(\r\x12\r\n\x05\x61\x66ter\x18\x03 \x01(\r\"6\n\x07\x44iffRow\x12\x0f\n\x07journal\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x0c\n\x04note\x18\x03 \x01(\t\"\x8d\x01\n\nMoveResult\x12(\n\texecution\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Execution\x12\x13\n\x0b\x66rom_digest\x18\x02 \x01(\t\x12 \n\x05\x65rror\x18\x03 \x01(\x0b\x32\x11.cruster.v1.Error\x12\x1e\n\x04\x64iff\x18\x04 \x01(\x0b\x32\x10.cruster.v1.Diff*M\n\x08\x45ncoding\x12\x18\n\x14\x45NCODING_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45NCODING_MSGPACK\x10\x01\x12\x11\n\rENCODING_JSON\x10\x02*\x81\x01\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x11\n\rSTATE_RUNNING\x10\x01\x12\x10\n\x0cSTATE_PAUSED\x10\x02\x12\x13\n\x0fSTATE_COMPLETED\x10\x03\x12\x10\n\x0cSTATE_FAILED\x10\x04\x12\x15\n\x11STATE_INTERRUPTED\x10\x05\x42\x35Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,26 +33,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cruster.v1.common_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z3github.com/cruster/cruster/api/cruster/v1;crusterv1'
-  _globals['_ENCODING']._serialized_start=1292
-  _globals['_ENCODING']._serialized_end=1369
-  _globals['_STATE']._serialized_start=1372
-  _globals['_STATE']._serialized_end=1501
+  _globals['_ENCODING']._serialized_start=1300
+  _globals['_ENCODING']._serialized_end=1377
+  _globals['_STATE']._serialized_start=1380
+  _globals['_STATE']._serialized_end=1509
   _globals['_PAYLOAD']._serialized_start=72
   _globals['_PAYLOAD']._serialized_end=124
   _globals['_ERROR']._serialized_start=126
   _globals['_ERROR']._serialized_end=228
   _globals['_EXECUTION']._serialized_start=231
-  _globals['_EXECUTION']._serialized_end=755
-  _globals['_ATTRIBUTE']._serialized_start=758
-  _globals['_ATTRIBUTE']._serialized_end=889
-  _globals['_PROGRESS']._serialized_start=891
-  _globals['_PROGRESS']._serialized_end=944
-  _globals['_INTERRUPTION']._serialized_start=946
-  _globals['_INTERRUPTION']._serialized_end=1016
-  _globals['_DIFF']._serialized_start=1018
-  _globals['_DIFF']._serialized_end=1090
-  _globals['_DIFFROW']._serialized_start=1092
-  _globals['_DIFFROW']._serialized_end=1146
-  _globals['_MOVERESULT']._serialized_start=1149
-  _globals['_MOVERESULT']._serialized_end=1290
+  _globals['_EXECUTION']._serialized_end=753
+  _globals['_ATTRIBUTE']._serialized_start=756
+  _globals['_ATTRIBUTE']._serialized_end=887
+  _globals['_PROGRESS']._serialized_start=889
+  _globals['_PROGRESS']._serialized_end=942
+  _globals['_INTERRUPTION']._serialized_start=944
+  _globals['_INTERRUPTION']._serialized_end=1024
+  _globals['_DIFF']._serialized_start=1026
+  _globals['_DIFF']._serialized_end=1098
+  _globals['_DIFFROW']._serialized_start=1100
+  _globals['_DIFFROW']._serialized_end=1154
+  _globals['_MOVERESULT']._serialized_start=1157
+  _globals['_MOVERESULT']._serialized_end=1298
 # @@protoc_insertion_point(module_scope)

@@ -59,7 +59,7 @@ class Error(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ..., type: _Optional[str] = ..., retryable: _Optional[bool] = ..., details: _Optional[bytes] = ...) -> None: ...
 
 class Execution(_message.Message):
-    __slots__ = ("name", "namespace", "workflow", "key", "id", "digest", "state", "result", "error", "created_at", "finished_at", "interruption", "parent_id", "run_id", "attributes", "progress", "continued", "chain_id", "parent")
+    __slots__ = ("name", "namespace", "workflow", "key", "id", "digest", "state", "result", "error", "create_time", "end_time", "interruption", "parent_id", "run_id", "attributes", "progress", "continued", "chain_id", "parent")
     NAME_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
@@ -69,8 +69,8 @@ class Execution(_message.Message):
     STATE_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
-    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
-    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTION_FIELD_NUMBER: _ClassVar[int]
     PARENT_ID_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
@@ -88,8 +88,8 @@ class Execution(_message.Message):
     state: State
     result: Payload
     error: Error
-    created_at: _timestamp_pb2.Timestamp
-    finished_at: _timestamp_pb2.Timestamp
+    create_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
     interruption: Interruption
     parent_id: str
     run_id: str
@@ -98,7 +98,7 @@ class Execution(_message.Message):
     continued: int
     chain_id: str
     parent: str
-    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., key: _Optional[str] = ..., id: _Optional[str] = ..., digest: _Optional[str] = ..., state: _Optional[_Union[State, str]] = ..., result: _Optional[_Union[Payload, _Mapping]] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., interruption: _Optional[_Union[Interruption, _Mapping]] = ..., parent_id: _Optional[str] = ..., run_id: _Optional[str] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., continued: _Optional[int] = ..., chain_id: _Optional[str] = ..., parent: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., key: _Optional[str] = ..., id: _Optional[str] = ..., digest: _Optional[str] = ..., state: _Optional[_Union[State, str]] = ..., result: _Optional[_Union[Payload, _Mapping]] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., interruption: _Optional[_Union[Interruption, _Mapping]] = ..., parent_id: _Optional[str] = ..., run_id: _Optional[str] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., continued: _Optional[int] = ..., chain_id: _Optional[str] = ..., parent: _Optional[str] = ...) -> None: ...
 
 class Attribute(_message.Message):
     __slots__ = ("name", "text", "number", "boolean", "time")
@@ -125,12 +125,12 @@ class Progress(_message.Message):
     def __init__(self, done: _Optional[int] = ..., total: _Optional[int] = ..., note: _Optional[str] = ...) -> None: ...
 
 class Interruption(_message.Message):
-    __slots__ = ("at", "reason")
-    AT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("request_time", "reason")
+    REQUEST_TIME_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    at: _timestamp_pb2.Timestamp
+    request_time: _timestamp_pb2.Timestamp
     reason: str
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Diff(_message.Message):
     __slots__ = ("rows", "before", "after")

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from cruster_client.proto import common_pb2 as cruster_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63ruster/v1/deferred.proto\x12\ncruster.v1\x1a\x17\x63ruster/v1/common.proto\"h\n\x0eResolveRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\texecution\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\"\n\x05value\x18\x04 \x01(\x0b\x32\x13.cruster.v1.Payload\"\x11\n\x0fResolveResponse\"b\n\rRejectRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\texecution\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0c\n\x04type\x18\x05 \x01(\t\"\x10\n\x0eRejectResponse2\x96\x01\n\x0f\x44\x65\x66\x65rredService\x12\x42\n\x07Resolve\x12\x1a.cruster.v1.ResolveRequest\x1a\x1b.cruster.v1.ResolveResponse\x12?\n\x06Reject\x12\x19.cruster.v1.RejectRequest\x1a\x1a.cruster.v1.RejectResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63ruster/v1/deferred.proto\x12\ncruster.v1\x1a\x17\x63ruster/v1/common.proto\"p\n\x16ResolveDeferredRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\texecution\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\"\n\x05value\x18\x04 \x01(\x0b\x32\x13.cruster.v1.Payload\"\x19\n\x17ResolveDeferredResponse\"j\n\x15RejectDeferredRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\texecution\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0c\n\x04type\x18\x05 \x01(\t\"\x18\n\x16RejectDeferredResponse2\xc6\x01\n\x0f\x44\x65\x66\x65rredService\x12Z\n\x0fResolveDeferred\x12\".cruster.v1.ResolveDeferredRequest\x1a#.cruster.v1.ResolveDeferredResponse\x12W\n\x0eRejectDeferred\x12!.cruster.v1.RejectDeferredRequest\x1a\".cruster.v1.RejectDeferredResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,14 +33,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cruster.v1.deferred_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z3github.com/cruster/cruster/api/cruster/v1;crusterv1'
-  _globals['_RESOLVEREQUEST']._serialized_start=66
-  _globals['_RESOLVEREQUEST']._serialized_end=170
-  _globals['_RESOLVERESPONSE']._serialized_start=172
-  _globals['_RESOLVERESPONSE']._serialized_end=189
-  _globals['_REJECTREQUEST']._serialized_start=191
-  _globals['_REJECTREQUEST']._serialized_end=289
-  _globals['_REJECTRESPONSE']._serialized_start=291
-  _globals['_REJECTRESPONSE']._serialized_end=307
-  _globals['_DEFERREDSERVICE']._serialized_start=310
-  _globals['_DEFERREDSERVICE']._serialized_end=460
+  _globals['_RESOLVEDEFERREDREQUEST']._serialized_start=66
+  _globals['_RESOLVEDEFERREDREQUEST']._serialized_end=178
+  _globals['_RESOLVEDEFERREDRESPONSE']._serialized_start=180
+  _globals['_RESOLVEDEFERREDRESPONSE']._serialized_end=205
+  _globals['_REJECTDEFERREDREQUEST']._serialized_start=207
+  _globals['_REJECTDEFERREDREQUEST']._serialized_end=313
+  _globals['_REJECTDEFERREDRESPONSE']._serialized_start=315
+  _globals['_REJECTDEFERREDRESPONSE']._serialized_end=339
+  _globals['_DEFERREDSERVICE']._serialized_start=342
+  _globals['_DEFERREDSERVICE']._serialized_end=540
 # @@protoc_insertion_point(module_scope)

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class ResolveRequest(_message.Message):
+class ResolveDeferredRequest(_message.Message):
     __slots__ = ("namespace", "execution", "name", "value")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -18,11 +18,11 @@ class ResolveRequest(_message.Message):
     value: _common_pb2.Payload
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ...) -> None: ...
 
-class ResolveResponse(_message.Message):
+class ResolveDeferredResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class RejectRequest(_message.Message):
+class RejectDeferredRequest(_message.Message):
     __slots__ = ("namespace", "execution", "name", "message", "type")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -36,6 +36,6 @@ class RejectRequest(_message.Message):
     type: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., name: _Optional[str] = ..., message: _Optional[str] = ..., type: _Optional[str] = ...) -> None: ...
 
-class RejectResponse(_message.Message):
+class RejectDeferredResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

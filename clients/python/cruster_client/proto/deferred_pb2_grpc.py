@@ -37,15 +37,15 @@ class DeferredServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Resolve = channel.unary_unary(
-                '/cruster.v1.DeferredService/Resolve',
-                request_serializer=cruster_dot_v1_dot_deferred__pb2.ResolveRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_deferred__pb2.ResolveResponse.FromString,
+        self.ResolveDeferred = channel.unary_unary(
+                '/cruster.v1.DeferredService/ResolveDeferred',
+                request_serializer=cruster_dot_v1_dot_deferred__pb2.ResolveDeferredRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deferred__pb2.ResolveDeferredResponse.FromString,
                 _registered_method=True)
-        self.Reject = channel.unary_unary(
-                '/cruster.v1.DeferredService/Reject',
-                request_serializer=cruster_dot_v1_dot_deferred__pb2.RejectRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_deferred__pb2.RejectResponse.FromString,
+        self.RejectDeferred = channel.unary_unary(
+                '/cruster.v1.DeferredService/RejectDeferred',
+                request_serializer=cruster_dot_v1_dot_deferred__pb2.RejectDeferredRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deferred__pb2.RejectDeferredResponse.FromString,
                 _registered_method=True)
 
 
@@ -55,14 +55,14 @@ class DeferredServiceServicer:
     first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
     """
 
-    def Resolve(self, request, context):
+    def ResolveDeferred(self, request, context):
         """Resolve settles a promise with a value.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Reject(self, request, context):
+    def RejectDeferred(self, request, context):
         """Reject settles a promise with an error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -72,15 +72,15 @@ class DeferredServiceServicer:
 
 def add_DeferredServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Resolve': grpc.unary_unary_rpc_method_handler(
-                    servicer.Resolve,
-                    request_deserializer=cruster_dot_v1_dot_deferred__pb2.ResolveRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_deferred__pb2.ResolveResponse.SerializeToString,
+            'ResolveDeferred': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveDeferred,
+                    request_deserializer=cruster_dot_v1_dot_deferred__pb2.ResolveDeferredRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deferred__pb2.ResolveDeferredResponse.SerializeToString,
             ),
-            'Reject': grpc.unary_unary_rpc_method_handler(
-                    servicer.Reject,
-                    request_deserializer=cruster_dot_v1_dot_deferred__pb2.RejectRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_deferred__pb2.RejectResponse.SerializeToString,
+            'RejectDeferred': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectDeferred,
+                    request_deserializer=cruster_dot_v1_dot_deferred__pb2.RejectDeferredRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deferred__pb2.RejectDeferredResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -97,7 +97,7 @@ class DeferredService:
     """
 
     @staticmethod
-    def Resolve(request,
+    def ResolveDeferred(request,
             target,
             options=(),
             channel_credentials=None,
@@ -110,9 +110,9 @@ class DeferredService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.DeferredService/Resolve',
-            cruster_dot_v1_dot_deferred__pb2.ResolveRequest.SerializeToString,
-            cruster_dot_v1_dot_deferred__pb2.ResolveResponse.FromString,
+            '/cruster.v1.DeferredService/ResolveDeferred',
+            cruster_dot_v1_dot_deferred__pb2.ResolveDeferredRequest.SerializeToString,
+            cruster_dot_v1_dot_deferred__pb2.ResolveDeferredResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -124,7 +124,7 @@ class DeferredService:
             _registered_method=True)
 
     @staticmethod
-    def Reject(request,
+    def RejectDeferred(request,
             target,
             options=(),
             channel_credentials=None,
@@ -137,9 +137,9 @@ class DeferredService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.DeferredService/Reject',
-            cruster_dot_v1_dot_deferred__pb2.RejectRequest.SerializeToString,
-            cruster_dot_v1_dot_deferred__pb2.RejectResponse.FromString,
+            '/cruster.v1.DeferredService/RejectDeferred',
+            cruster_dot_v1_dot_deferred__pb2.RejectDeferredRequest.SerializeToString,
+            cruster_dot_v1_dot_deferred__pb2.RejectDeferredResponse.FromString,
             options,
             channel_credentials,
             insecure,

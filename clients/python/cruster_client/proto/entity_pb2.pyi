@@ -27,7 +27,7 @@ class Operation(_message.Message):
     again: bool
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., request_id: _Optional[str] = ..., again: _Optional[bool] = ...) -> None: ...
 
-class CallRequest(_message.Message):
+class CallEntityRequest(_message.Message):
     __slots__ = ("operation", "encoding")
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
@@ -35,7 +35,7 @@ class CallRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, operation: _Optional[_Union[Operation, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class CallResponse(_message.Message):
+class CallEntityResponse(_message.Message):
     __slots__ = ("result", "error")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -43,7 +43,7 @@ class CallResponse(_message.Message):
     error: _common_pb2.Error
     def __init__(self, result: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
-class CallsRequest(_message.Message):
+class StreamCallsRequest(_message.Message):
     __slots__ = ("calls", "given_up")
     CALLS_FIELD_NUMBER: _ClassVar[int]
     GIVEN_UP_FIELD_NUMBER: _ClassVar[int]
@@ -57,11 +57,11 @@ class StreamedCall(_message.Message):
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     id: int
-    request: CallRequest
+    request: CallEntityRequest
     timeout: _duration_pb2.Duration
-    def __init__(self, id: _Optional[int] = ..., request: _Optional[_Union[CallRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., request: _Optional[_Union[CallEntityRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
-class CallsResponse(_message.Message):
+class StreamCallsResponse(_message.Message):
     __slots__ = ("answers", "last_taken")
     ANSWERS_FIELD_NUMBER: _ClassVar[int]
     LAST_TAKEN_FIELD_NUMBER: _ClassVar[int]
@@ -75,21 +75,21 @@ class StreamedAnswer(_message.Message):
     RESPONSE_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     id: int
-    response: CallResponse
+    response: CallEntityResponse
     status: bytes
-    def __init__(self, id: _Optional[int] = ..., response: _Optional[_Union[CallResponse, _Mapping]] = ..., status: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., response: _Optional[_Union[CallEntityResponse, _Mapping]] = ..., status: _Optional[bytes] = ...) -> None: ...
 
-class SendRequest(_message.Message):
+class SendToEntityRequest(_message.Message):
     __slots__ = ("operation",)
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     operation: Operation
     def __init__(self, operation: _Optional[_Union[Operation, _Mapping]] = ...) -> None: ...
 
-class SendResponse(_message.Message):
+class SendToEntityResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class StateRequest(_message.Message):
+class GetEntityRequest(_message.Message):
     __slots__ = ("namespace", "entity", "encoding")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -99,7 +99,7 @@ class StateRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class StateResponse(_message.Message):
+class GetEntityResponse(_message.Message):
     __slots__ = ("entity", "state", "parked")
     ENTITY_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -110,22 +110,22 @@ class StateResponse(_message.Message):
     def __init__(self, entity: _Optional[_Union[Entity, _Mapping]] = ..., state: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., parked: _Optional[int] = ...) -> None: ...
 
 class Entity(_message.Message):
-    __slots__ = ("name", "namespace", "type", "id", "state_version", "created_at", "updated_at")
+    __slots__ = ("name", "namespace", "type", "id", "state_version", "create_time", "update_time")
     NAME_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     STATE_VERSION_FIELD_NUMBER: _ClassVar[int]
-    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     name: str
     namespace: str
     type: str
     id: str
     state_version: int
-    created_at: _timestamp_pb2.Timestamp
-    updated_at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., type: _Optional[str] = ..., id: _Optional[str] = ..., state_version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    create_time: _timestamp_pb2.Timestamp
+    update_time: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., type: _Optional[str] = ..., id: _Optional[str] = ..., state_version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListEntitiesRequest(_message.Message):
     __slots__ = ("namespace", "type", "page_size", "page_token")
@@ -147,7 +147,7 @@ class ListEntitiesResponse(_message.Message):
     next_page_token: str
     def __init__(self, entities: _Optional[_Iterable[_Union[Entity, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
-class DestroyRequest(_message.Message):
+class DestroyEntityRequest(_message.Message):
     __slots__ = ("namespace", "entity", "request_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -157,11 +157,11 @@ class DestroyRequest(_message.Message):
     request_id: str
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
-class DestroyResponse(_message.Message):
+class DestroyEntityResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class ListLocksRequest(_message.Message):
+class ListEntityLocksRequest(_message.Message):
     __slots__ = ("namespace", "page_size", "page_token")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -171,7 +171,7 @@ class ListLocksRequest(_message.Message):
     page_token: str
     def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
-class ListLocksResponse(_message.Message):
+class ListEntityLocksResponse(_message.Message):
     __slots__ = ("locks", "next_page_token")
     LOCKS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
@@ -180,32 +180,32 @@ class ListLocksResponse(_message.Message):
     def __init__(self, locks: _Optional[_Iterable[_Union[EntityLock, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class EntityLock(_message.Message):
-    __slots__ = ("entity", "namespace", "holder", "since", "waiters", "waiting")
+    __slots__ = ("entity", "namespace", "holder", "lock_time", "waiters", "waiting")
     ENTITY_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     HOLDER_FIELD_NUMBER: _ClassVar[int]
-    SINCE_FIELD_NUMBER: _ClassVar[int]
+    LOCK_TIME_FIELD_NUMBER: _ClassVar[int]
     WAITERS_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
     entity: str
     namespace: str
     holder: str
-    since: _timestamp_pb2.Timestamp
+    lock_time: _timestamp_pb2.Timestamp
     waiters: _containers.RepeatedCompositeFieldContainer[LockWaiter]
     waiting: int
-    def __init__(self, entity: _Optional[str] = ..., namespace: _Optional[str] = ..., holder: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., waiters: _Optional[_Iterable[_Union[LockWaiter, _Mapping]]] = ..., waiting: _Optional[int] = ...) -> None: ...
+    def __init__(self, entity: _Optional[str] = ..., namespace: _Optional[str] = ..., holder: _Optional[str] = ..., lock_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., waiters: _Optional[_Iterable[_Union[LockWaiter, _Mapping]]] = ..., waiting: _Optional[int] = ...) -> None: ...
 
 class LockWaiter(_message.Message):
-    __slots__ = ("execution", "operation", "since")
+    __slots__ = ("execution", "operation", "queue_time")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_FIELD_NUMBER: _ClassVar[int]
-    SINCE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_TIME_FIELD_NUMBER: _ClassVar[int]
     execution: str
     operation: str
-    since: _timestamp_pb2.Timestamp
-    def __init__(self, execution: _Optional[str] = ..., operation: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    queue_time: _timestamp_pb2.Timestamp
+    def __init__(self, execution: _Optional[str] = ..., operation: _Optional[str] = ..., queue_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
-class UnlockRequest(_message.Message):
+class UnlockEntityRequest(_message.Message):
     __slots__ = ("namespace", "entity")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -213,13 +213,13 @@ class UnlockRequest(_message.Message):
     entity: str
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ...) -> None: ...
 
-class UnlockResponse(_message.Message):
+class UnlockEntityResponse(_message.Message):
     __slots__ = ("holder",)
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     holder: str
     def __init__(self, holder: _Optional[str] = ...) -> None: ...
 
-class ListParkedRequest(_message.Message):
+class ListParkedMessagesRequest(_message.Message):
     __slots__ = ("namespace", "type", "entity", "page_size", "page_token")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -233,7 +233,7 @@ class ListParkedRequest(_message.Message):
     page_token: str
     def __init__(self, namespace: _Optional[str] = ..., type: _Optional[str] = ..., entity: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
-class ListParkedResponse(_message.Message):
+class ListParkedMessagesResponse(_message.Message):
     __slots__ = ("messages", "next_page_token")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
@@ -242,14 +242,14 @@ class ListParkedResponse(_message.Message):
     def __init__(self, messages: _Optional[_Iterable[_Union[ParkedMessage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ParkedMessage(_message.Message):
-    __slots__ = ("entity", "namespace", "position", "kind", "name", "sent_at", "parked_at", "attempts", "reason", "sender", "bytes")
+    __slots__ = ("entity", "namespace", "position", "kind", "name", "send_time", "park_time", "attempts", "reason", "sender", "bytes")
     ENTITY_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
-    SENT_AT_FIELD_NUMBER: _ClassVar[int]
-    PARKED_AT_FIELD_NUMBER: _ClassVar[int]
+    SEND_TIME_FIELD_NUMBER: _ClassVar[int]
+    PARK_TIME_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -259,15 +259,15 @@ class ParkedMessage(_message.Message):
     position: int
     kind: str
     name: str
-    sent_at: _timestamp_pb2.Timestamp
-    parked_at: _timestamp_pb2.Timestamp
+    send_time: _timestamp_pb2.Timestamp
+    park_time: _timestamp_pb2.Timestamp
     attempts: int
     reason: _common_pb2.Error
     sender: str
     bytes: int
-    def __init__(self, entity: _Optional[str] = ..., namespace: _Optional[str] = ..., position: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., reason: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., sender: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, entity: _Optional[str] = ..., namespace: _Optional[str] = ..., position: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., send_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., park_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., reason: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., sender: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
 
-class RetryParkedRequest(_message.Message):
+class RetryParkedMessagesRequest(_message.Message):
     __slots__ = ("namespace", "entity", "positions", "all")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -279,13 +279,13 @@ class RetryParkedRequest(_message.Message):
     all: bool
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., all: _Optional[bool] = ...) -> None: ...
 
-class RetryParkedResponse(_message.Message):
+class RetryParkedMessagesResponse(_message.Message):
     __slots__ = ("messages",)
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     messages: int
     def __init__(self, messages: _Optional[int] = ...) -> None: ...
 
-class DropParkedRequest(_message.Message):
+class DropParkedMessagesRequest(_message.Message):
     __slots__ = ("namespace", "entity", "positions", "all")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -297,7 +297,7 @@ class DropParkedRequest(_message.Message):
     all: bool
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., all: _Optional[bool] = ...) -> None: ...
 
-class DropParkedResponse(_message.Message):
+class DropParkedMessagesResponse(_message.Message):
     __slots__ = ("messages",)
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     messages: int

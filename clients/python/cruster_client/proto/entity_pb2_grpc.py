@@ -39,60 +39,60 @@ class EntityServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Call = channel.unary_unary(
-                '/cruster.v1.EntityService/Call',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.CallRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.CallResponse.FromString,
+        self.CallEntity = channel.unary_unary(
+                '/cruster.v1.EntityService/CallEntity',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.CallEntityRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.CallEntityResponse.FromString,
                 _registered_method=True)
-        self.Calls = channel.stream_stream(
-                '/cruster.v1.EntityService/Calls',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.CallsRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.CallsResponse.FromString,
+        self.StreamCalls = channel.stream_stream(
+                '/cruster.v1.EntityService/StreamCalls',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.StreamCallsRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.StreamCallsResponse.FromString,
                 _registered_method=True)
-        self.Send = channel.unary_unary(
-                '/cruster.v1.EntityService/Send',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.SendRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.SendResponse.FromString,
+        self.SendToEntity = channel.unary_unary(
+                '/cruster.v1.EntityService/SendToEntity',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.SendToEntityRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.SendToEntityResponse.FromString,
                 _registered_method=True)
-        self.State = channel.unary_unary(
-                '/cruster.v1.EntityService/State',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.StateRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.StateResponse.FromString,
+        self.GetEntity = channel.unary_unary(
+                '/cruster.v1.EntityService/GetEntity',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.GetEntityRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.GetEntityResponse.FromString,
                 _registered_method=True)
-        self.List = channel.unary_unary(
-                '/cruster.v1.EntityService/List',
+        self.ListEntities = channel.unary_unary(
+                '/cruster.v1.EntityService/ListEntities',
                 request_serializer=cruster_dot_v1_dot_entity__pb2.ListEntitiesRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_entity__pb2.ListEntitiesResponse.FromString,
                 _registered_method=True)
-        self.Destroy = channel.unary_unary(
-                '/cruster.v1.EntityService/Destroy',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.DestroyRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.DestroyResponse.FromString,
+        self.DestroyEntity = channel.unary_unary(
+                '/cruster.v1.EntityService/DestroyEntity',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.DestroyEntityRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.DestroyEntityResponse.FromString,
                 _registered_method=True)
-        self.ListLocks = channel.unary_unary(
-                '/cruster.v1.EntityService/ListLocks',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.ListLocksRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.ListLocksResponse.FromString,
+        self.ListEntityLocks = channel.unary_unary(
+                '/cruster.v1.EntityService/ListEntityLocks',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.ListEntityLocksRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.ListEntityLocksResponse.FromString,
                 _registered_method=True)
-        self.Unlock = channel.unary_unary(
-                '/cruster.v1.EntityService/Unlock',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.UnlockRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.UnlockResponse.FromString,
+        self.UnlockEntity = channel.unary_unary(
+                '/cruster.v1.EntityService/UnlockEntity',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.UnlockEntityRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.UnlockEntityResponse.FromString,
                 _registered_method=True)
-        self.ListParked = channel.unary_unary(
-                '/cruster.v1.EntityService/ListParked',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.ListParkedRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.ListParkedResponse.FromString,
+        self.ListParkedMessages = channel.unary_unary(
+                '/cruster.v1.EntityService/ListParkedMessages',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.ListParkedMessagesRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.ListParkedMessagesResponse.FromString,
                 _registered_method=True)
-        self.RetryParked = channel.unary_unary(
-                '/cruster.v1.EntityService/RetryParked',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.RetryParkedRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.RetryParkedResponse.FromString,
+        self.RetryParkedMessages = channel.unary_unary(
+                '/cruster.v1.EntityService/RetryParkedMessages',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.RetryParkedMessagesRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.RetryParkedMessagesResponse.FromString,
                 _registered_method=True)
-        self.DropParked = channel.unary_unary(
-                '/cruster.v1.EntityService/DropParked',
-                request_serializer=cruster_dot_v1_dot_entity__pb2.DropParkedRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_entity__pb2.DropParkedResponse.FromString,
+        self.DropParkedMessages = channel.unary_unary(
+                '/cruster.v1.EntityService/DropParkedMessages',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.DropParkedMessagesRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.DropParkedMessagesResponse.FromString,
                 _registered_method=True)
 
 
@@ -104,7 +104,7 @@ class EntityServiceServicer:
     the same each time.
     """
 
-    def Call(self, request, context):
+    def CallEntity(self, request, context):
         """Call performs an operation and answers with its outcome. If the operation
         changes something, that is durable by then. If the caller's deadline passes
         first, the error says whether the call was accepted.
@@ -113,10 +113,10 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Calls(self, request_iterator, context):
+    def StreamCalls(self, request_iterator, context):
         """Calls performs many operations over one stream, for a client that has many
         under way at a time: several travel in one message, and each costs a fraction
-        of a Call. Each is performed, bounded and answered by itself, in any order. A
+        of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
         client that wants no more ends its side, and receives the answers under way. A
         host that ends the stream says up to which call it took them. A connection has
         few such streams; further ones are refused (CR-5002).
@@ -125,7 +125,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Send(self, request, context):
+    def SendToEntity(self, request, context):
         """Send has an operation performed without waiting for it. It answers as soon as
         the message is durable.
         """
@@ -133,7 +133,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def State(self, request, context):
+    def GetEntity(self, request, context):
         """State reads the state of an entity: the effect of all operations that were answered
         before.
         """
@@ -141,14 +141,14 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def List(self, request, context):
+    def ListEntities(self, request, context):
         """List pages through the entities that have a state, by type and id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Destroy(self, request, context):
+    def DestroyEntity(self, request, context):
         """Destroy deletes the state of an entity. Calls that came before are performed
         first; a later call makes another entity of the same name.
         """
@@ -156,7 +156,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListLocks(self, request, context):
+    def ListEntityLocks(self, request, context):
         """ListLocks pages through the entities that executions have locked, and tells
         the executions that wait for them.
         """
@@ -164,7 +164,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Unlock(self, request, context):
+    def UnlockEntity(self, request, context):
         """Unlock takes the lock of an entity away from the execution that has it. The
         critical section of that execution is broken: others may change the entity, and
         its next call of the entity fails. It is for operators who know that it will not
@@ -174,7 +174,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListParked(self, request, context):
+    def ListParkedMessages(self, request, context):
         """ListParked pages through messages that were acknowledged and could not be
         performed, by type, id and position. They are kept until they are retried or
         dropped.
@@ -183,7 +183,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def RetryParked(self, request, context):
+    def RetryParkedMessages(self, request, context):
         """RetryParked has parked messages of an entity performed, in their places. A message that
         cannot be performed is parked again.
         """
@@ -191,7 +191,7 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def DropParked(self, request, context):
+    def DropParkedMessages(self, request, context):
         """DropParked gives parked messages of an entity up, for good. A sender that repeats
         one is told so (CR-6016).
         """
@@ -202,60 +202,60 @@ class EntityServiceServicer:
 
 def add_EntityServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Call': grpc.unary_unary_rpc_method_handler(
-                    servicer.Call,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.CallRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.CallResponse.SerializeToString,
+            'CallEntity': grpc.unary_unary_rpc_method_handler(
+                    servicer.CallEntity,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.CallEntityRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.CallEntityResponse.SerializeToString,
             ),
-            'Calls': grpc.stream_stream_rpc_method_handler(
-                    servicer.Calls,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.CallsRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.CallsResponse.SerializeToString,
+            'StreamCalls': grpc.stream_stream_rpc_method_handler(
+                    servicer.StreamCalls,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.StreamCallsRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.StreamCallsResponse.SerializeToString,
             ),
-            'Send': grpc.unary_unary_rpc_method_handler(
-                    servicer.Send,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.SendRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.SendResponse.SerializeToString,
+            'SendToEntity': grpc.unary_unary_rpc_method_handler(
+                    servicer.SendToEntity,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.SendToEntityRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.SendToEntityResponse.SerializeToString,
             ),
-            'State': grpc.unary_unary_rpc_method_handler(
-                    servicer.State,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.StateRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.StateResponse.SerializeToString,
+            'GetEntity': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetEntity,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.GetEntityRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.GetEntityResponse.SerializeToString,
             ),
-            'List': grpc.unary_unary_rpc_method_handler(
-                    servicer.List,
+            'ListEntities': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEntities,
                     request_deserializer=cruster_dot_v1_dot_entity__pb2.ListEntitiesRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_entity__pb2.ListEntitiesResponse.SerializeToString,
             ),
-            'Destroy': grpc.unary_unary_rpc_method_handler(
-                    servicer.Destroy,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.DestroyRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.DestroyResponse.SerializeToString,
+            'DestroyEntity': grpc.unary_unary_rpc_method_handler(
+                    servicer.DestroyEntity,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.DestroyEntityRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.DestroyEntityResponse.SerializeToString,
             ),
-            'ListLocks': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListLocks,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.ListLocksRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.ListLocksResponse.SerializeToString,
+            'ListEntityLocks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEntityLocks,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.ListEntityLocksRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.ListEntityLocksResponse.SerializeToString,
             ),
-            'Unlock': grpc.unary_unary_rpc_method_handler(
-                    servicer.Unlock,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.UnlockRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.UnlockResponse.SerializeToString,
+            'UnlockEntity': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnlockEntity,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.UnlockEntityRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.UnlockEntityResponse.SerializeToString,
             ),
-            'ListParked': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListParked,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.ListParkedRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.ListParkedResponse.SerializeToString,
+            'ListParkedMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListParkedMessages,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.ListParkedMessagesRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.ListParkedMessagesResponse.SerializeToString,
             ),
-            'RetryParked': grpc.unary_unary_rpc_method_handler(
-                    servicer.RetryParked,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.RetryParkedRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.RetryParkedResponse.SerializeToString,
+            'RetryParkedMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryParkedMessages,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.RetryParkedMessagesRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.RetryParkedMessagesResponse.SerializeToString,
             ),
-            'DropParked': grpc.unary_unary_rpc_method_handler(
-                    servicer.DropParked,
-                    request_deserializer=cruster_dot_v1_dot_entity__pb2.DropParkedRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_entity__pb2.DropParkedResponse.SerializeToString,
+            'DropParkedMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropParkedMessages,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.DropParkedMessagesRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.DropParkedMessagesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -274,7 +274,7 @@ class EntityService:
     """
 
     @staticmethod
-    def Call(request,
+    def CallEntity(request,
             target,
             options=(),
             channel_credentials=None,
@@ -287,9 +287,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/Call',
-            cruster_dot_v1_dot_entity__pb2.CallRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.CallResponse.FromString,
+            '/cruster.v1.EntityService/CallEntity',
+            cruster_dot_v1_dot_entity__pb2.CallEntityRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.CallEntityResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -301,7 +301,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def Calls(request_iterator,
+    def StreamCalls(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -314,9 +314,9 @@ class EntityService:
         return grpc.experimental.stream_stream(
             request_iterator,
             target,
-            '/cruster.v1.EntityService/Calls',
-            cruster_dot_v1_dot_entity__pb2.CallsRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.CallsResponse.FromString,
+            '/cruster.v1.EntityService/StreamCalls',
+            cruster_dot_v1_dot_entity__pb2.StreamCallsRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.StreamCallsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -328,7 +328,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def Send(request,
+    def SendToEntity(request,
             target,
             options=(),
             channel_credentials=None,
@@ -341,9 +341,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/Send',
-            cruster_dot_v1_dot_entity__pb2.SendRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.SendResponse.FromString,
+            '/cruster.v1.EntityService/SendToEntity',
+            cruster_dot_v1_dot_entity__pb2.SendToEntityRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.SendToEntityResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -355,7 +355,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def State(request,
+    def GetEntity(request,
             target,
             options=(),
             channel_credentials=None,
@@ -368,9 +368,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/State',
-            cruster_dot_v1_dot_entity__pb2.StateRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.StateResponse.FromString,
+            '/cruster.v1.EntityService/GetEntity',
+            cruster_dot_v1_dot_entity__pb2.GetEntityRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.GetEntityResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -382,7 +382,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def List(request,
+    def ListEntities(request,
             target,
             options=(),
             channel_credentials=None,
@@ -395,7 +395,7 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/List',
+            '/cruster.v1.EntityService/ListEntities',
             cruster_dot_v1_dot_entity__pb2.ListEntitiesRequest.SerializeToString,
             cruster_dot_v1_dot_entity__pb2.ListEntitiesResponse.FromString,
             options,
@@ -409,7 +409,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def Destroy(request,
+    def DestroyEntity(request,
             target,
             options=(),
             channel_credentials=None,
@@ -422,9 +422,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/Destroy',
-            cruster_dot_v1_dot_entity__pb2.DestroyRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.DestroyResponse.FromString,
+            '/cruster.v1.EntityService/DestroyEntity',
+            cruster_dot_v1_dot_entity__pb2.DestroyEntityRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.DestroyEntityResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -436,7 +436,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def ListLocks(request,
+    def ListEntityLocks(request,
             target,
             options=(),
             channel_credentials=None,
@@ -449,9 +449,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/ListLocks',
-            cruster_dot_v1_dot_entity__pb2.ListLocksRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.ListLocksResponse.FromString,
+            '/cruster.v1.EntityService/ListEntityLocks',
+            cruster_dot_v1_dot_entity__pb2.ListEntityLocksRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.ListEntityLocksResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -463,7 +463,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def Unlock(request,
+    def UnlockEntity(request,
             target,
             options=(),
             channel_credentials=None,
@@ -476,9 +476,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/Unlock',
-            cruster_dot_v1_dot_entity__pb2.UnlockRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.UnlockResponse.FromString,
+            '/cruster.v1.EntityService/UnlockEntity',
+            cruster_dot_v1_dot_entity__pb2.UnlockEntityRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.UnlockEntityResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -490,7 +490,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def ListParked(request,
+    def ListParkedMessages(request,
             target,
             options=(),
             channel_credentials=None,
@@ -503,9 +503,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/ListParked',
-            cruster_dot_v1_dot_entity__pb2.ListParkedRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.ListParkedResponse.FromString,
+            '/cruster.v1.EntityService/ListParkedMessages',
+            cruster_dot_v1_dot_entity__pb2.ListParkedMessagesRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.ListParkedMessagesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -517,7 +517,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def RetryParked(request,
+    def RetryParkedMessages(request,
             target,
             options=(),
             channel_credentials=None,
@@ -530,9 +530,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/RetryParked',
-            cruster_dot_v1_dot_entity__pb2.RetryParkedRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.RetryParkedResponse.FromString,
+            '/cruster.v1.EntityService/RetryParkedMessages',
+            cruster_dot_v1_dot_entity__pb2.RetryParkedMessagesRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.RetryParkedMessagesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -544,7 +544,7 @@ class EntityService:
             _registered_method=True)
 
     @staticmethod
-    def DropParked(request,
+    def DropParkedMessages(request,
             target,
             options=(),
             channel_credentials=None,
@@ -557,9 +557,9 @@ class EntityService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.EntityService/DropParked',
-            cruster_dot_v1_dot_entity__pb2.DropParkedRequest.SerializeToString,
-            cruster_dot_v1_dot_entity__pb2.DropParkedResponse.FromString,
+            '/cruster.v1.EntityService/DropParkedMessages',
+            cruster_dot_v1_dot_entity__pb2.DropParkedMessagesRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.DropParkedMessagesResponse.FromString,
             options,
             channel_credentials,
             insecure,

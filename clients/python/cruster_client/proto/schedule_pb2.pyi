@@ -50,7 +50,7 @@ SCHEDULE_OUTCOME_MISSED: ScheduleOutcome
 SCHEDULE_OUTCOME_REFUSED: ScheduleOutcome
 
 class ScheduleSpec(_message.Message):
-    __slots__ = ("workflow", "input", "cron", "interval", "always", "time_zone", "jitter", "overlap", "max_queued", "catch_up", "not_before", "not_after", "max_runs")
+    __slots__ = ("workflow", "input", "cron", "interval", "always", "time_zone", "jitter", "overlap", "max_queued", "catch_up", "start_time", "end_time", "max_runs")
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     CRON_FIELD_NUMBER: _ClassVar[int]
@@ -61,8 +61,8 @@ class ScheduleSpec(_message.Message):
     OVERLAP_FIELD_NUMBER: _ClassVar[int]
     MAX_QUEUED_FIELD_NUMBER: _ClassVar[int]
     CATCH_UP_FIELD_NUMBER: _ClassVar[int]
-    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
-    NOT_AFTER_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
     MAX_RUNS_FIELD_NUMBER: _ClassVar[int]
     workflow: str
     input: _common_pb2.Payload
@@ -74,10 +74,10 @@ class ScheduleSpec(_message.Message):
     overlap: Overlap
     max_queued: int
     catch_up: _duration_pb2.Duration
-    not_before: _timestamp_pb2.Timestamp
-    not_after: _timestamp_pb2.Timestamp
+    start_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
     max_runs: int
-    def __init__(self, workflow: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., cron: _Optional[str] = ..., interval: _Optional[_Union[Interval, _Mapping]] = ..., always: _Optional[_Union[Always, _Mapping]] = ..., time_zone: _Optional[str] = ..., jitter: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., overlap: _Optional[_Union[Overlap, str]] = ..., max_queued: _Optional[int] = ..., catch_up: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., not_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., max_runs: _Optional[int] = ...) -> None: ...
+    def __init__(self, workflow: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., cron: _Optional[str] = ..., interval: _Optional[_Union[Interval, _Mapping]] = ..., always: _Optional[_Union[Always, _Mapping]] = ..., time_zone: _Optional[str] = ..., jitter: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., overlap: _Optional[_Union[Overlap, str]] = ..., max_queued: _Optional[int] = ..., catch_up: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., max_runs: _Optional[int] = ...) -> None: ...
 
 class Interval(_message.Message):
     __slots__ = ("every", "offset")
@@ -96,15 +96,15 @@ class Always(_message.Message):
     def __init__(self, min_pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Schedule(_message.Message):
-    __slots__ = ("namespace", "name", "spec", "paused", "note", "created_at", "updated_at", "upcoming", "recent", "open", "waiting", "backfills", "started", "skipped", "missed", "refused")
+    __slots__ = ("namespace", "name", "spec", "paused", "note", "create_time", "update_time", "upcoming_times", "recent", "open", "waiting", "backfills", "started", "skipped", "missed", "refused")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
     PAUSED_FIELD_NUMBER: _ClassVar[int]
     NOTE_FIELD_NUMBER: _ClassVar[int]
-    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
-    UPCOMING_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    UPCOMING_TIMES_FIELD_NUMBER: _ClassVar[int]
     RECENT_FIELD_NUMBER: _ClassVar[int]
     OPEN_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
@@ -118,9 +118,9 @@ class Schedule(_message.Message):
     spec: ScheduleSpec
     paused: bool
     note: str
-    created_at: _timestamp_pb2.Timestamp
-    updated_at: _timestamp_pb2.Timestamp
-    upcoming: _containers.RepeatedCompositeFieldContainer[_timestamp_pb2.Timestamp]
+    create_time: _timestamp_pb2.Timestamp
+    update_time: _timestamp_pb2.Timestamp
+    upcoming_times: _containers.RepeatedCompositeFieldContainer[_timestamp_pb2.Timestamp]
     recent: _containers.RepeatedCompositeFieldContainer[ScheduleRun]
     open: _containers.RepeatedScalarFieldContainer[str]
     waiting: _containers.RepeatedCompositeFieldContainer[WaitingStart]
@@ -129,35 +129,35 @@ class Schedule(_message.Message):
     skipped: int
     missed: int
     refused: int
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., spec: _Optional[_Union[ScheduleSpec, _Mapping]] = ..., paused: _Optional[bool] = ..., note: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., upcoming: _Optional[_Iterable[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]]] = ..., recent: _Optional[_Iterable[_Union[ScheduleRun, _Mapping]]] = ..., open: _Optional[_Iterable[str]] = ..., waiting: _Optional[_Iterable[_Union[WaitingStart, _Mapping]]] = ..., backfills: _Optional[int] = ..., started: _Optional[int] = ..., skipped: _Optional[int] = ..., missed: _Optional[int] = ..., refused: _Optional[int] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., spec: _Optional[_Union[ScheduleSpec, _Mapping]] = ..., paused: _Optional[bool] = ..., note: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., upcoming_times: _Optional[_Iterable[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]]] = ..., recent: _Optional[_Iterable[_Union[ScheduleRun, _Mapping]]] = ..., open: _Optional[_Iterable[str]] = ..., waiting: _Optional[_Iterable[_Union[WaitingStart, _Mapping]]] = ..., backfills: _Optional[int] = ..., started: _Optional[int] = ..., skipped: _Optional[int] = ..., missed: _Optional[int] = ..., refused: _Optional[int] = ...) -> None: ...
 
 class ScheduleRun(_message.Message):
-    __slots__ = ("at", "cause", "outcome", "execution", "state", "error", "done", "count")
-    AT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("tick_time", "cause", "outcome", "execution", "state", "error", "decision_time", "count")
+    TICK_TIME_FIELD_NUMBER: _ClassVar[int]
     CAUSE_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
-    DONE_FIELD_NUMBER: _ClassVar[int]
+    DECISION_TIME_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
-    at: _timestamp_pb2.Timestamp
+    tick_time: _timestamp_pb2.Timestamp
     cause: StartCause
     outcome: ScheduleOutcome
     execution: str
     state: _common_pb2.State
     error: _common_pb2.Error
-    done: _timestamp_pb2.Timestamp
+    decision_time: _timestamp_pb2.Timestamp
     count: int
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause: _Optional[_Union[StartCause, str]] = ..., outcome: _Optional[_Union[ScheduleOutcome, str]] = ..., execution: _Optional[str] = ..., state: _Optional[_Union[_common_pb2.State, str]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., done: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
+    def __init__(self, tick_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause: _Optional[_Union[StartCause, str]] = ..., outcome: _Optional[_Union[ScheduleOutcome, str]] = ..., execution: _Optional[str] = ..., state: _Optional[_Union[_common_pb2.State, str]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., decision_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class WaitingStart(_message.Message):
-    __slots__ = ("at", "cause")
-    AT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("tick_time", "cause")
+    TICK_TIME_FIELD_NUMBER: _ClassVar[int]
     CAUSE_FIELD_NUMBER: _ClassVar[int]
-    at: _timestamp_pb2.Timestamp
+    tick_time: _timestamp_pb2.Timestamp
     cause: StartCause
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause: _Optional[_Union[StartCause, str]] = ...) -> None: ...
+    def __init__(self, tick_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause: _Optional[_Union[StartCause, str]] = ...) -> None: ...
 
 class CreateScheduleRequest(_message.Message):
     __slots__ = ("namespace", "name", "spec", "paused", "note")
@@ -195,7 +195,7 @@ class UpdateScheduleResponse(_message.Message):
     schedule: Schedule
     def __init__(self, schedule: _Optional[_Union[Schedule, _Mapping]] = ...) -> None: ...
 
-class DescribeScheduleRequest(_message.Message):
+class GetScheduleRequest(_message.Message):
     __slots__ = ("namespace", "name", "upcoming", "encoding")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -207,7 +207,7 @@ class DescribeScheduleRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., upcoming: _Optional[int] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class DescribeScheduleResponse(_message.Message):
+class GetScheduleResponse(_message.Message):
     __slots__ = ("schedule",)
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     schedule: Schedule
@@ -276,17 +276,18 @@ class TriggerScheduleResponse(_message.Message):
     def __init__(self, run: _Optional[_Union[ScheduleRun, _Mapping]] = ...) -> None: ...
 
 class BackfillScheduleRequest(_message.Message):
-    __slots__ = ("namespace", "name", "to", "overlap")
+    __slots__ = ("namespace", "name", "start_time", "end_time", "overlap")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
-    FROM_FIELD_NUMBER: _ClassVar[int]
-    TO_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
     OVERLAP_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
-    to: _timestamp_pb2.Timestamp
+    start_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
     overlap: Overlap
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., overlap: _Optional[_Union[Overlap, str]] = ..., **kwargs) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., overlap: _Optional[_Union[Overlap, str]] = ...) -> None: ...
 
 class BackfillScheduleResponse(_message.Message):
     __slots__ = ("ticks",)

@@ -39,48 +39,48 @@ class ScheduleServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Create = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Create',
+        self.CreateSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/CreateSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.CreateScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.CreateScheduleResponse.FromString,
                 _registered_method=True)
-        self.Update = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Update',
+        self.UpdateSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/UpdateSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.UpdateScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.UpdateScheduleResponse.FromString,
                 _registered_method=True)
-        self.Describe = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Describe',
-                request_serializer=cruster_dot_v1_dot_schedule__pb2.DescribeScheduleRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_schedule__pb2.DescribeScheduleResponse.FromString,
+        self.GetSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/GetSchedule',
+                request_serializer=cruster_dot_v1_dot_schedule__pb2.GetScheduleRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_schedule__pb2.GetScheduleResponse.FromString,
                 _registered_method=True)
-        self.List = channel.unary_unary(
-                '/cruster.v1.ScheduleService/List',
+        self.ListSchedules = channel.unary_unary(
+                '/cruster.v1.ScheduleService/ListSchedules',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.ListSchedulesRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.ListSchedulesResponse.FromString,
                 _registered_method=True)
-        self.Pause = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Pause',
+        self.PauseSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/PauseSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.PauseScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.PauseScheduleResponse.FromString,
                 _registered_method=True)
-        self.Resume = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Resume',
+        self.ResumeSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/ResumeSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.ResumeScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.ResumeScheduleResponse.FromString,
                 _registered_method=True)
-        self.Trigger = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Trigger',
+        self.TriggerSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/TriggerSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.TriggerScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.TriggerScheduleResponse.FromString,
                 _registered_method=True)
-        self.Backfill = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Backfill',
+        self.BackfillSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/BackfillSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.BackfillScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.BackfillScheduleResponse.FromString,
                 _registered_method=True)
-        self.Delete = channel.unary_unary(
-                '/cruster.v1.ScheduleService/Delete',
+        self.DeleteSchedule = channel.unary_unary(
+                '/cruster.v1.ScheduleService/DeleteSchedule',
                 request_serializer=cruster_dot_v1_dot_schedule__pb2.DeleteScheduleRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_schedule__pb2.DeleteScheduleResponse.FromString,
                 _registered_method=True)
@@ -94,14 +94,14 @@ class ScheduleServiceServicer:
     time.
     """
 
-    def Create(self, request, context):
+    def CreateSchedule(self, request, context):
         """Create makes a schedule. Its first tick is the first after this moment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Update(self, request, context):
+    def UpdateSchedule(self, request, context):
         """Update replaces the definition of a schedule. Ticks of the new times
         begin after this moment.
         """
@@ -109,21 +109,21 @@ class ScheduleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Describe(self, request, context):
+    def GetSchedule(self, request, context):
         """Describe returns a schedule with its last runs and its next times.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def List(self, request, context):
+    def ListSchedules(self, request, context):
         """List returns the schedules of a namespace, by name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Pause(self, request, context):
+    def PauseSchedule(self, request, context):
         """Pause has no tick started until the schedule is resumed. Ticks of the time
         between are gone.
         """
@@ -131,28 +131,28 @@ class ScheduleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Resume(self, request, context):
+    def ResumeSchedule(self, request, context):
         """Resume lets a paused schedule go on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Trigger(self, request, context):
+    def TriggerSchedule(self, request, context):
         """Trigger starts a run now, by the overlap policy, also of a paused schedule.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Backfill(self, request, context):
+    def BackfillSchedule(self, request, context):
         """Backfill starts the ticks of a range of times that have not been started.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Delete(self, request, context):
+    def DeleteSchedule(self, request, context):
         """Delete deletes a schedule. Its runs go on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -162,48 +162,48 @@ class ScheduleServiceServicer:
 
 def add_ScheduleServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Create': grpc.unary_unary_rpc_method_handler(
-                    servicer.Create,
+            'CreateSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.CreateScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.CreateScheduleResponse.SerializeToString,
             ),
-            'Update': grpc.unary_unary_rpc_method_handler(
-                    servicer.Update,
+            'UpdateSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.UpdateScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.UpdateScheduleResponse.SerializeToString,
             ),
-            'Describe': grpc.unary_unary_rpc_method_handler(
-                    servicer.Describe,
-                    request_deserializer=cruster_dot_v1_dot_schedule__pb2.DescribeScheduleRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_schedule__pb2.DescribeScheduleResponse.SerializeToString,
+            'GetSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSchedule,
+                    request_deserializer=cruster_dot_v1_dot_schedule__pb2.GetScheduleRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_schedule__pb2.GetScheduleResponse.SerializeToString,
             ),
-            'List': grpc.unary_unary_rpc_method_handler(
-                    servicer.List,
+            'ListSchedules': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSchedules,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.ListSchedulesRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.ListSchedulesResponse.SerializeToString,
             ),
-            'Pause': grpc.unary_unary_rpc_method_handler(
-                    servicer.Pause,
+            'PauseSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.PauseSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.PauseScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.PauseScheduleResponse.SerializeToString,
             ),
-            'Resume': grpc.unary_unary_rpc_method_handler(
-                    servicer.Resume,
+            'ResumeSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.ResumeScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.ResumeScheduleResponse.SerializeToString,
             ),
-            'Trigger': grpc.unary_unary_rpc_method_handler(
-                    servicer.Trigger,
+            'TriggerSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.TriggerSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.TriggerScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.TriggerScheduleResponse.SerializeToString,
             ),
-            'Backfill': grpc.unary_unary_rpc_method_handler(
-                    servicer.Backfill,
+            'BackfillSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.BackfillSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.BackfillScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.BackfillScheduleResponse.SerializeToString,
             ),
-            'Delete': grpc.unary_unary_rpc_method_handler(
-                    servicer.Delete,
+            'DeleteSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSchedule,
                     request_deserializer=cruster_dot_v1_dot_schedule__pb2.DeleteScheduleRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_schedule__pb2.DeleteScheduleResponse.SerializeToString,
             ),
@@ -224,7 +224,7 @@ class ScheduleService:
     """
 
     @staticmethod
-    def Create(request,
+    def CreateSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -237,7 +237,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Create',
+            '/cruster.v1.ScheduleService/CreateSchedule',
             cruster_dot_v1_dot_schedule__pb2.CreateScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.CreateScheduleResponse.FromString,
             options,
@@ -251,7 +251,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Update(request,
+    def UpdateSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -264,7 +264,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Update',
+            '/cruster.v1.ScheduleService/UpdateSchedule',
             cruster_dot_v1_dot_schedule__pb2.UpdateScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.UpdateScheduleResponse.FromString,
             options,
@@ -278,7 +278,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Describe(request,
+    def GetSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -291,9 +291,9 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Describe',
-            cruster_dot_v1_dot_schedule__pb2.DescribeScheduleRequest.SerializeToString,
-            cruster_dot_v1_dot_schedule__pb2.DescribeScheduleResponse.FromString,
+            '/cruster.v1.ScheduleService/GetSchedule',
+            cruster_dot_v1_dot_schedule__pb2.GetScheduleRequest.SerializeToString,
+            cruster_dot_v1_dot_schedule__pb2.GetScheduleResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -305,7 +305,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def List(request,
+    def ListSchedules(request,
             target,
             options=(),
             channel_credentials=None,
@@ -318,7 +318,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/List',
+            '/cruster.v1.ScheduleService/ListSchedules',
             cruster_dot_v1_dot_schedule__pb2.ListSchedulesRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.ListSchedulesResponse.FromString,
             options,
@@ -332,7 +332,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Pause(request,
+    def PauseSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -345,7 +345,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Pause',
+            '/cruster.v1.ScheduleService/PauseSchedule',
             cruster_dot_v1_dot_schedule__pb2.PauseScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.PauseScheduleResponse.FromString,
             options,
@@ -359,7 +359,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Resume(request,
+    def ResumeSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -372,7 +372,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Resume',
+            '/cruster.v1.ScheduleService/ResumeSchedule',
             cruster_dot_v1_dot_schedule__pb2.ResumeScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.ResumeScheduleResponse.FromString,
             options,
@@ -386,7 +386,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Trigger(request,
+    def TriggerSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -399,7 +399,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Trigger',
+            '/cruster.v1.ScheduleService/TriggerSchedule',
             cruster_dot_v1_dot_schedule__pb2.TriggerScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.TriggerScheduleResponse.FromString,
             options,
@@ -413,7 +413,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Backfill(request,
+    def BackfillSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -426,7 +426,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Backfill',
+            '/cruster.v1.ScheduleService/BackfillSchedule',
             cruster_dot_v1_dot_schedule__pb2.BackfillScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.BackfillScheduleResponse.FromString,
             options,
@@ -440,7 +440,7 @@ class ScheduleService:
             _registered_method=True)
 
     @staticmethod
-    def Delete(request,
+    def DeleteSchedule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -453,7 +453,7 @@ class ScheduleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ScheduleService/Delete',
+            '/cruster.v1.ScheduleService/DeleteSchedule',
             cruster_dot_v1_dot_schedule__pb2.DeleteScheduleRequest.SerializeToString,
             cruster_dot_v1_dot_schedule__pb2.DeleteScheduleResponse.FromString,
             options,

@@ -42,7 +42,7 @@ class StartOptions(_message.Message):
     request_id: str
     def __init__(self, namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., key: _Optional[str] = ..., raw_key: _Optional[str] = ..., if_finished: _Optional[_Union[IfFinished, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
-class StartRequest(_message.Message):
+class StartExecutionRequest(_message.Message):
     __slots__ = ("start", "encoding")
     START_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
@@ -50,7 +50,7 @@ class StartRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, start: _Optional[_Union[StartOptions, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class StartResponse(_message.Message):
+class StartExecutionResponse(_message.Message):
     __slots__ = ("execution", "existed")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     EXISTED_FIELD_NUMBER: _ClassVar[int]
@@ -92,7 +92,7 @@ class PollResponse(_message.Message):
     execution: _common_pb2.Execution
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
 
-class WaitRequest(_message.Message):
+class WaitExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "encoding", "run_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -104,13 +104,13 @@ class WaitRequest(_message.Message):
     run_id: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
-class WaitResponse(_message.Message):
+class WaitExecutionResponse(_message.Message):
     __slots__ = ("execution",)
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     execution: _common_pb2.Execution
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
 
-class DescribeRequest(_message.Message):
+class GetExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "encoding", "run_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -122,7 +122,7 @@ class DescribeRequest(_message.Message):
     run_id: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
-class DescribeResponse(_message.Message):
+class GetExecutionResponse(_message.Message):
     __slots__ = ("execution", "input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more", "entry_limit", "circle")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
@@ -195,13 +195,13 @@ class Patch(_message.Message):
     def __init__(self, id: _Optional[str] = ..., taken: _Optional[bool] = ..., seq: _Optional[int] = ...) -> None: ...
 
 class PendingOp(_message.Message):
-    __slots__ = ("number", "kind", "name", "key", "since", "due_at", "attempt", "last_error", "callee", "callee_state")
+    __slots__ = ("number", "kind", "name", "key", "issue_time", "due_time", "attempt", "last_error", "callee", "callee_state")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
-    SINCE_FIELD_NUMBER: _ClassVar[int]
-    DUE_AT_FIELD_NUMBER: _ClassVar[int]
+    ISSUE_TIME_FIELD_NUMBER: _ClassVar[int]
+    DUE_TIME_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
     CALLEE_FIELD_NUMBER: _ClassVar[int]
@@ -210,29 +210,29 @@ class PendingOp(_message.Message):
     kind: str
     name: str
     key: str
-    since: _timestamp_pb2.Timestamp
-    due_at: _timestamp_pb2.Timestamp
+    issue_time: _timestamp_pb2.Timestamp
+    due_time: _timestamp_pb2.Timestamp
     attempt: int
     last_error: _common_pb2.Error
     callee: str
     callee_state: _common_pb2.State
-    def __init__(self, number: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., due_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., last_error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., callee: _Optional[str] = ..., callee_state: _Optional[_Union[_common_pb2.State, str]] = ...) -> None: ...
+    def __init__(self, number: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., issue_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., due_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., last_error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., callee: _Optional[str] = ..., callee_state: _Optional[_Union[_common_pb2.State, str]] = ...) -> None: ...
 
 class SettledDeferred(_message.Message):
-    __slots__ = ("name", "at", "value", "error", "omitted_bytes")
+    __slots__ = ("name", "settle_time", "value", "error", "omitted_bytes")
     NAME_FIELD_NUMBER: _ClassVar[int]
-    AT_FIELD_NUMBER: _ClassVar[int]
+    SETTLE_TIME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     OMITTED_BYTES_FIELD_NUMBER: _ClassVar[int]
     name: str
-    at: _timestamp_pb2.Timestamp
+    settle_time: _timestamp_pb2.Timestamp
     value: _common_pb2.Payload
     error: _common_pb2.Error
     omitted_bytes: int
-    def __init__(self, name: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., omitted_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., settle_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., omitted_bytes: _Optional[int] = ...) -> None: ...
 
-class HistoryRequest(_message.Message):
+class ListHistoryRequest(_message.Message):
     __slots__ = ("namespace", "execution", "after", "page_size", "encoding", "run_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -248,7 +248,7 @@ class HistoryRequest(_message.Message):
     run_id: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., after: _Optional[int] = ..., page_size: _Optional[int] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
-class HistoryResponse(_message.Message):
+class ListHistoryResponse(_message.Message):
     __slots__ = ("entries", "next")
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     NEXT_FIELD_NUMBER: _ClassVar[int]
@@ -257,36 +257,36 @@ class HistoryResponse(_message.Message):
     def __init__(self, entries: _Optional[_Iterable[_Union[HistoryEntry, _Mapping]]] = ..., next: _Optional[int] = ...) -> None: ...
 
 class HistoryEntry(_message.Message):
-    __slots__ = ("seq", "turn", "kind", "at", "op", "op_kind", "name", "key", "attempts", "next_at", "value", "error", "omitted_bytes")
+    __slots__ = ("seq", "turn", "kind", "journal_time", "op", "op_kind", "name", "key", "attempts", "next_time", "value", "error", "omitted_bytes")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
-    AT_FIELD_NUMBER: _ClassVar[int]
+    JOURNAL_TIME_FIELD_NUMBER: _ClassVar[int]
     OP_FIELD_NUMBER: _ClassVar[int]
     OP_KIND_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
-    NEXT_AT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_TIME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     OMITTED_BYTES_FIELD_NUMBER: _ClassVar[int]
     seq: int
     turn: int
     kind: str
-    at: _timestamp_pb2.Timestamp
+    journal_time: _timestamp_pb2.Timestamp
     op: int
     op_kind: str
     name: str
     key: str
     attempts: int
-    next_at: _timestamp_pb2.Timestamp
+    next_time: _timestamp_pb2.Timestamp
     value: _common_pb2.Payload
     error: _common_pb2.Error
     omitted_bytes: int
-    def __init__(self, seq: _Optional[int] = ..., turn: _Optional[int] = ..., kind: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., op: _Optional[int] = ..., op_kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., attempts: _Optional[int] = ..., next_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., omitted_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., turn: _Optional[int] = ..., kind: _Optional[str] = ..., journal_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., op: _Optional[int] = ..., op_kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., attempts: _Optional[int] = ..., next_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., omitted_bytes: _Optional[int] = ...) -> None: ...
 
-class FollowRequest(_message.Message):
+class FollowExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "after", "run_id", "encoding", "chain_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -302,7 +302,7 @@ class FollowRequest(_message.Message):
     chain_id: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., after: _Optional[int] = ..., run_id: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., chain_id: _Optional[str] = ...) -> None: ...
 
-class FollowResponse(_message.Message):
+class FollowExecutionResponse(_message.Message):
     __slots__ = ("entry", "line", "execution")
     ENTRY_FIELD_NUMBER: _ClassVar[int]
     LINE_FIELD_NUMBER: _ClassVar[int]
@@ -313,24 +313,24 @@ class FollowResponse(_message.Message):
     def __init__(self, entry: _Optional[_Union[HistoryEntry, _Mapping]] = ..., line: _Optional[_Union[LogLine, _Mapping]] = ..., execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
 
 class LogLine(_message.Message):
-    __slots__ = ("at", "level", "message", "activity", "attempt", "dropped", "crashed")
-    AT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("log_time", "level", "message", "activity", "attempt", "dropped", "crashed")
+    LOG_TIME_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     ACTIVITY_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     DROPPED_FIELD_NUMBER: _ClassVar[int]
     CRASHED_FIELD_NUMBER: _ClassVar[int]
-    at: _timestamp_pb2.Timestamp
+    log_time: _timestamp_pb2.Timestamp
     level: int
     message: str
     activity: str
     attempt: int
     dropped: int
     crashed: bool
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[int] = ..., message: _Optional[str] = ..., activity: _Optional[str] = ..., attempt: _Optional[int] = ..., dropped: _Optional[int] = ..., crashed: _Optional[bool] = ...) -> None: ...
+    def __init__(self, log_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[int] = ..., message: _Optional[str] = ..., activity: _Optional[str] = ..., attempt: _Optional[int] = ..., dropped: _Optional[int] = ..., crashed: _Optional[bool] = ...) -> None: ...
 
-class ListRequest(_message.Message):
+class ListExecutionsRequest(_message.Message):
     __slots__ = ("namespace", "workflow", "state", "page_size", "page_token", "where")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
@@ -364,7 +364,7 @@ class Condition(_message.Message):
     literal: str
     def __init__(self, name: _Optional[str] = ..., operator: _Optional[str] = ..., text: _Optional[str] = ..., number: _Optional[float] = ..., boolean: _Optional[bool] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., literal: _Optional[str] = ...) -> None: ...
 
-class ListResponse(_message.Message):
+class ListExecutionsResponse(_message.Message):
     __slots__ = ("executions", "next_page_token")
     EXECUTIONS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
@@ -382,7 +382,7 @@ class SignalOptions(_message.Message):
     request_id: str
     def __init__(self, name: _Optional[str] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
-class SignalRequest(_message.Message):
+class SignalExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "signal")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -392,7 +392,7 @@ class SignalRequest(_message.Message):
     signal: SignalOptions
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., signal: _Optional[_Union[SignalOptions, _Mapping]] = ...) -> None: ...
 
-class SignalResponse(_message.Message):
+class SignalExecutionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
@@ -414,7 +414,7 @@ class SignalWithStartResponse(_message.Message):
     existed: bool
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., existed: _Optional[bool] = ...) -> None: ...
 
-class QueryRequest(_message.Message):
+class QueryExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "name", "input", "encoding")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -428,13 +428,13 @@ class QueryRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class QueryResponse(_message.Message):
+class QueryExecutionResponse(_message.Message):
     __slots__ = ("value",)
     VALUE_FIELD_NUMBER: _ClassVar[int]
     value: _common_pb2.Payload
     def __init__(self, value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ...) -> None: ...
 
-class UpdateRequest(_message.Message):
+class UpdateExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "name", "input", "request_id", "encoding")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -450,7 +450,7 @@ class UpdateRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., request_id: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class UpdateResponse(_message.Message):
+class UpdateExecutionResponse(_message.Message):
     __slots__ = ("value", "error")
     VALUE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -458,7 +458,7 @@ class UpdateResponse(_message.Message):
     error: _common_pb2.Error
     def __init__(self, value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
-class GetStateRequest(_message.Message):
+class GetExecutionStateRequest(_message.Message):
     __slots__ = ("namespace", "execution", "name", "encoding")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -470,19 +470,19 @@ class GetStateRequest(_message.Message):
     encoding: _common_pb2.Encoding
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., name: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
-class GetStateResponse(_message.Message):
-    __slots__ = ("state", "attributes", "progress", "at")
+class GetExecutionStateResponse(_message.Message):
+    __slots__ = ("state", "attributes", "progress", "update_time")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
-    AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     state: _containers.RepeatedCompositeFieldContainer[PublishedState]
     attributes: _containers.RepeatedCompositeFieldContainer[_common_pb2.Attribute]
     progress: _common_pb2.Progress
-    at: _timestamp_pb2.Timestamp
-    def __init__(self, state: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[_common_pb2.Attribute, _Mapping]]] = ..., progress: _Optional[_Union[_common_pb2.Progress, _Mapping]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    update_time: _timestamp_pb2.Timestamp
+    def __init__(self, state: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[_common_pb2.Attribute, _Mapping]]] = ..., progress: _Optional[_Union[_common_pb2.Progress, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
-class InterruptRequest(_message.Message):
+class InterruptExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "reason", "resume", "terminate")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -496,11 +496,11 @@ class InterruptRequest(_message.Message):
     terminate: bool
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ..., resume: _Optional[bool] = ..., terminate: _Optional[bool] = ...) -> None: ...
 
-class InterruptResponse(_message.Message):
+class InterruptExecutionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class ResumeRequest(_message.Message):
+class ResumeExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -508,11 +508,11 @@ class ResumeRequest(_message.Message):
     execution: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ...) -> None: ...
 
-class ResumeResponse(_message.Message):
+class ResumeExecutionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class FailRequest(_message.Message):
+class FailExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "reason")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -522,11 +522,11 @@ class FailRequest(_message.Message):
     reason: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
-class FailResponse(_message.Message):
+class FailExecutionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class MoveRequest(_message.Message):
+class MoveExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "to")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -536,7 +536,7 @@ class MoveRequest(_message.Message):
     to: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., to: _Optional[str] = ...) -> None: ...
 
-class MoveResponse(_message.Message):
+class MoveExecutionResponse(_message.Message):
     __slots__ = ("execution", "from_digest")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     FROM_DIGEST_FIELD_NUMBER: _ClassVar[int]
@@ -544,7 +544,7 @@ class MoveResponse(_message.Message):
     from_digest: str
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., from_digest: _Optional[str] = ...) -> None: ...
 
-class MoveAllRequest(_message.Message):
+class MoveExecutionsRequest(_message.Message):
     __slots__ = ("namespace", "workflow", "state", "to")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
@@ -556,7 +556,7 @@ class MoveAllRequest(_message.Message):
     to: str
     def __init__(self, namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., state: _Optional[_Union[_common_pb2.State, str]] = ..., to: _Optional[str] = ...) -> None: ...
 
-class MoveAllResponse(_message.Message):
+class MoveExecutionsResponse(_message.Message):
     __slots__ = ("done", "result")
     DONE_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
@@ -564,7 +564,7 @@ class MoveAllResponse(_message.Message):
     result: _common_pb2.MoveResult
     def __init__(self, done: _Optional[int] = ..., result: _Optional[_Union[_common_pb2.MoveResult, _Mapping]] = ...) -> None: ...
 
-class ForkRequest(_message.Message):
+class ForkExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "at", "to", "key")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -578,13 +578,13 @@ class ForkRequest(_message.Message):
     key: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., at: _Optional[int] = ..., to: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
 
-class ForkResponse(_message.Message):
+class ForkExecutionResponse(_message.Message):
     __slots__ = ("execution",)
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     execution: _common_pb2.Execution
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
 
-class RestartRequest(_message.Message):
+class RestartExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "input", "to", "request_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -598,7 +598,7 @@ class RestartRequest(_message.Message):
     request_id: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., to: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
-class RestartResponse(_message.Message):
+class RestartExecutionResponse(_message.Message):
     __slots__ = ("execution", "existed")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     EXISTED_FIELD_NUMBER: _ClassVar[int]
@@ -606,7 +606,7 @@ class RestartResponse(_message.Message):
     existed: bool
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., existed: _Optional[bool] = ...) -> None: ...
 
-class DeleteRequest(_message.Message):
+class DeleteExecutionRequest(_message.Message):
     __slots__ = ("namespace", "execution", "run_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
@@ -616,6 +616,6 @@ class DeleteRequest(_message.Message):
     run_id: str
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., run_id: _Optional[str] = ...) -> None: ...
 
-class DeleteResponse(_message.Message):
+class DeleteExecutionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

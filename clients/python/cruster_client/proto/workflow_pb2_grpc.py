@@ -40,10 +40,10 @@ class WorkflowServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Start = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Start',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.StartRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.StartResponse.FromString,
+        self.StartExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/StartExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionResponse.FromString,
                 _registered_method=True)
         self.Execute = channel.unary_unary(
                 '/cruster.v1.WorkflowService/Execute',
@@ -55,95 +55,95 @@ class WorkflowServiceStub:
                 request_serializer=cruster_dot_v1_dot_workflow__pb2.PollRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_workflow__pb2.PollResponse.FromString,
                 _registered_method=True)
-        self.Wait = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Wait',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.WaitRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.WaitResponse.FromString,
+        self.WaitExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/WaitExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionResponse.FromString,
                 _registered_method=True)
-        self.Describe = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Describe',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.DescribeRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.DescribeResponse.FromString,
+        self.GetExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/GetExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.FromString,
                 _registered_method=True)
-        self.History = channel.unary_unary(
-                '/cruster.v1.WorkflowService/History',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.HistoryRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.HistoryResponse.FromString,
+        self.ListHistory = channel.unary_unary(
+                '/cruster.v1.WorkflowService/ListHistory',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.ListHistoryRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ListHistoryResponse.FromString,
                 _registered_method=True)
-        self.List = channel.unary_unary(
-                '/cruster.v1.WorkflowService/List',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.ListRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ListResponse.FromString,
+        self.ListExecutions = channel.unary_unary(
+                '/cruster.v1.WorkflowService/ListExecutions',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.ListExecutionsRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ListExecutionsResponse.FromString,
                 _registered_method=True)
-        self.Signal = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Signal',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.SignalRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.SignalResponse.FromString,
+        self.SignalExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/SignalExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.SignalExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.SignalExecutionResponse.FromString,
                 _registered_method=True)
         self.SignalWithStart = channel.unary_unary(
                 '/cruster.v1.WorkflowService/SignalWithStart',
                 request_serializer=cruster_dot_v1_dot_workflow__pb2.SignalWithStartRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_workflow__pb2.SignalWithStartResponse.FromString,
                 _registered_method=True)
-        self.Follow = channel.unary_stream(
-                '/cruster.v1.WorkflowService/Follow',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.FollowRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.FollowResponse.FromString,
+        self.FollowExecution = channel.unary_stream(
+                '/cruster.v1.WorkflowService/FollowExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.FollowExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.FollowExecutionResponse.FromString,
                 _registered_method=True)
-        self.Query = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Query',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.QueryRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.QueryResponse.FromString,
+        self.QueryExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/QueryExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.QueryExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.QueryExecutionResponse.FromString,
                 _registered_method=True)
-        self.Update = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Update',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.UpdateRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.UpdateResponse.FromString,
+        self.UpdateExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/UpdateExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.UpdateExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.UpdateExecutionResponse.FromString,
                 _registered_method=True)
-        self.GetState = channel.unary_unary(
-                '/cruster.v1.WorkflowService/GetState',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.GetStateRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.GetStateResponse.FromString,
+        self.GetExecutionState = channel.unary_unary(
+                '/cruster.v1.WorkflowService/GetExecutionState',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionStateRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionStateResponse.FromString,
                 _registered_method=True)
-        self.Interrupt = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Interrupt',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.InterruptRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.InterruptResponse.FromString,
+        self.InterruptExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/InterruptExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionResponse.FromString,
                 _registered_method=True)
-        self.Resume = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Resume',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.ResumeRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ResumeResponse.FromString,
+        self.ResumeExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/ResumeExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.ResumeExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ResumeExecutionResponse.FromString,
                 _registered_method=True)
-        self.Fail = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Fail',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.FailRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.FailResponse.FromString,
+        self.FailExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/FailExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.FailExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.FailExecutionResponse.FromString,
                 _registered_method=True)
-        self.Move = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Move',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.MoveRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveResponse.FromString,
+        self.MoveExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/MoveExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionResponse.FromString,
                 _registered_method=True)
-        self.MoveAll = channel.unary_stream(
-                '/cruster.v1.WorkflowService/MoveAll',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.MoveAllRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveAllResponse.FromString,
+        self.MoveExecutions = channel.unary_stream(
+                '/cruster.v1.WorkflowService/MoveExecutions',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionsRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionsResponse.FromString,
                 _registered_method=True)
-        self.Fork = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Fork',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.ForkRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ForkResponse.FromString,
+        self.ForkExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/ForkExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.ForkExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ForkExecutionResponse.FromString,
                 _registered_method=True)
-        self.Restart = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Restart',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.RestartRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.RestartResponse.FromString,
+        self.RestartExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/RestartExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.RestartExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.RestartExecutionResponse.FromString,
                 _registered_method=True)
-        self.Delete = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Delete',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.DeleteRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.DeleteResponse.FromString,
+        self.DeleteExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/DeleteExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.DeleteExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.DeleteExecutionResponse.FromString,
                 _registered_method=True)
 
 
@@ -156,7 +156,7 @@ class WorkflowServiceServicer:
     request id that makes it safe to repeat.
     """
 
-    def Start(self, request, context):
+    def StartExecution(self, request, context):
         """Start starts an execution and answers as soon as its start is durable.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -178,7 +178,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Wait(self, request, context):
+    def WaitExecution(self, request, context):
         """Wait answers when an execution is final or paused. The caller's deadline
         ends the waiting, never the execution.
         """
@@ -186,28 +186,28 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Describe(self, request, context):
+    def GetExecution(self, request, context):
         """Describe answers with the state of an execution and its open ops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def History(self, request, context):
+    def ListHistory(self, request, context):
         """History pages through the journal of an execution.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def List(self, request, context):
+    def ListExecutions(self, request, context):
         """List pages through executions, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Signal(self, request, context):
+    def SignalExecution(self, request, context):
         """Signal sends a signal to an execution and answers as soon as it is durable. The
         workflow receives it when it asks for it, in the order in which signals were sent.
         """
@@ -223,7 +223,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Follow(self, request, context):
+    def FollowExecution(self, request, context):
         """Follow tells what happens to an execution, as it happens, and ends with the execution:
         the entries of its journal once they are durable; the lines that its workflow and its
         activities log while it is followed; and the execution itself, first, whenever it is paused,
@@ -234,7 +234,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Query(self, request, context):
+    def QueryExecution(self, request, context):
         """Query asks a running execution a question, and answers with the workflow's reply at
         this moment, also while it sleeps. Nothing is written, and nothing is changed.
         """
@@ -242,7 +242,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Update(self, request, context):
+    def UpdateExecution(self, request, context):
         """Update asks a workflow for a change and answers with the workflow's reply, once it is
         durable. The caller's deadline ends the waiting, never the update: with the same
         request id the answer can be asked for again, whatever became of caller or host.
@@ -251,7 +251,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def GetState(self, request, context):
+    def GetExecutionState(self, request, context):
         """GetState answers with the published values of an execution, also of a finished one. Its
         code does not run for that.
         """
@@ -259,21 +259,21 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Interrupt(self, request, context):
+    def InterruptExecution(self, request, context):
         """Interrupt asks an execution to stop. It may clean up first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Resume(self, request, context):
+    def ResumeExecution(self, request, context):
         """Resume continues a paused execution.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Fail(self, request, context):
+    def FailExecution(self, request, context):
         """Fail ends a paused execution for good. Its code does not run again, so
         nothing is cleaned up. Callers that wait for its result get the failure.
         """
@@ -281,7 +281,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Move(self, request, context):
+    def MoveExecution(self, request, context):
         """Move has a running or paused execution go on with another module. Its
         journal is replayed there first. If the module does not fit, nothing is
         changed and the call fails with CR-2031; a cruster.v1.Diff among the details
@@ -291,7 +291,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def MoveAll(self, request, context):
+    def MoveExecutions(self, request, context):
         """MoveAll is Move for the open executions of a workflow or a deployment. It
         answers with the outcome of one after the other, and goes on after executions
         that could not be moved.
@@ -300,7 +300,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Fork(self, request, context):
+    def ForkExecution(self, request, context):
         """Fork starts a new run from a beginning of the journal of an execution, in
         whatever state that is. The history up to there is taken over, not
         repeated. The original stays as it is.
@@ -309,7 +309,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Restart(self, request, context):
+    def RestartExecution(self, request, context):
         """Restart starts a new run of an execution whose run has finished, under the same key. The
         earlier run stays to be read, by its run id, until retention deletes it.
         """
@@ -317,7 +317,7 @@ class WorkflowServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Delete(self, request, context):
+    def DeleteExecution(self, request, context):
         """Delete deletes an execution whose run has finished, with all of its earlier runs, or one
         of these.
         """
@@ -328,10 +328,10 @@ class WorkflowServiceServicer:
 
 def add_WorkflowServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Start': grpc.unary_unary_rpc_method_handler(
-                    servicer.Start,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.StartRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.StartResponse.SerializeToString,
+            'StartExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionResponse.SerializeToString,
             ),
             'Execute': grpc.unary_unary_rpc_method_handler(
                     servicer.Execute,
@@ -343,95 +343,95 @@ def add_WorkflowServiceServicer_to_server(servicer, server):
                     request_deserializer=cruster_dot_v1_dot_workflow__pb2.PollRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_workflow__pb2.PollResponse.SerializeToString,
             ),
-            'Wait': grpc.unary_unary_rpc_method_handler(
-                    servicer.Wait,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.WaitRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.WaitResponse.SerializeToString,
+            'WaitExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.WaitExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionResponse.SerializeToString,
             ),
-            'Describe': grpc.unary_unary_rpc_method_handler(
-                    servicer.Describe,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.DescribeRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.DescribeResponse.SerializeToString,
+            'GetExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.SerializeToString,
             ),
-            'History': grpc.unary_unary_rpc_method_handler(
-                    servicer.History,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.HistoryRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.HistoryResponse.SerializeToString,
+            'ListHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListHistory,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ListHistoryRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ListHistoryResponse.SerializeToString,
             ),
-            'List': grpc.unary_unary_rpc_method_handler(
-                    servicer.List,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ListRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ListResponse.SerializeToString,
+            'ListExecutions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExecutions,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ListExecutionsRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ListExecutionsResponse.SerializeToString,
             ),
-            'Signal': grpc.unary_unary_rpc_method_handler(
-                    servicer.Signal,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.SignalRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.SignalResponse.SerializeToString,
+            'SignalExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignalExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.SignalExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.SignalExecutionResponse.SerializeToString,
             ),
             'SignalWithStart': grpc.unary_unary_rpc_method_handler(
                     servicer.SignalWithStart,
                     request_deserializer=cruster_dot_v1_dot_workflow__pb2.SignalWithStartRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_workflow__pb2.SignalWithStartResponse.SerializeToString,
             ),
-            'Follow': grpc.unary_stream_rpc_method_handler(
-                    servicer.Follow,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.FollowRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.FollowResponse.SerializeToString,
+            'FollowExecution': grpc.unary_stream_rpc_method_handler(
+                    servicer.FollowExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.FollowExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.FollowExecutionResponse.SerializeToString,
             ),
-            'Query': grpc.unary_unary_rpc_method_handler(
-                    servicer.Query,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.QueryRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.QueryResponse.SerializeToString,
+            'QueryExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.QueryExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.QueryExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.QueryExecutionResponse.SerializeToString,
             ),
-            'Update': grpc.unary_unary_rpc_method_handler(
-                    servicer.Update,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.UpdateRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.UpdateResponse.SerializeToString,
+            'UpdateExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.UpdateExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.UpdateExecutionResponse.SerializeToString,
             ),
-            'GetState': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetState,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.GetStateRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.GetStateResponse.SerializeToString,
+            'GetExecutionState': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetExecutionState,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionStateRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionStateResponse.SerializeToString,
             ),
-            'Interrupt': grpc.unary_unary_rpc_method_handler(
-                    servicer.Interrupt,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.InterruptRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.InterruptResponse.SerializeToString,
+            'InterruptExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.InterruptExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionResponse.SerializeToString,
             ),
-            'Resume': grpc.unary_unary_rpc_method_handler(
-                    servicer.Resume,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ResumeRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ResumeResponse.SerializeToString,
+            'ResumeExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ResumeExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ResumeExecutionResponse.SerializeToString,
             ),
-            'Fail': grpc.unary_unary_rpc_method_handler(
-                    servicer.Fail,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.FailRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.FailResponse.SerializeToString,
+            'FailExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.FailExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.FailExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.FailExecutionResponse.SerializeToString,
             ),
-            'Move': grpc.unary_unary_rpc_method_handler(
-                    servicer.Move,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.MoveResponse.SerializeToString,
+            'MoveExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.MoveExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionResponse.SerializeToString,
             ),
-            'MoveAll': grpc.unary_stream_rpc_method_handler(
-                    servicer.MoveAll,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveAllRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.MoveAllResponse.SerializeToString,
+            'MoveExecutions': grpc.unary_stream_rpc_method_handler(
+                    servicer.MoveExecutions,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionsRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.MoveExecutionsResponse.SerializeToString,
             ),
-            'Fork': grpc.unary_unary_rpc_method_handler(
-                    servicer.Fork,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ForkRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ForkResponse.SerializeToString,
+            'ForkExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ForkExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ForkExecutionResponse.SerializeToString,
             ),
-            'Restart': grpc.unary_unary_rpc_method_handler(
-                    servicer.Restart,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.RestartRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.RestartResponse.SerializeToString,
+            'RestartExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestartExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.RestartExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.RestartExecutionResponse.SerializeToString,
             ),
-            'Delete': grpc.unary_unary_rpc_method_handler(
-                    servicer.Delete,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.DeleteRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.DeleteResponse.SerializeToString,
+            'DeleteExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.DeleteExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.DeleteExecutionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -451,7 +451,7 @@ class WorkflowService:
     """
 
     @staticmethod
-    def Start(request,
+    def StartExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -464,9 +464,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Start',
-            cruster_dot_v1_dot_workflow__pb2.StartRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.StartResponse.FromString,
+            '/cruster.v1.WorkflowService/StartExecution',
+            cruster_dot_v1_dot_workflow__pb2.StartExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.StartExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -532,7 +532,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Wait(request,
+    def WaitExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -545,9 +545,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Wait',
-            cruster_dot_v1_dot_workflow__pb2.WaitRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.WaitResponse.FromString,
+            '/cruster.v1.WorkflowService/WaitExecution',
+            cruster_dot_v1_dot_workflow__pb2.WaitExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.WaitExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -559,7 +559,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Describe(request,
+    def GetExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -572,9 +572,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Describe',
-            cruster_dot_v1_dot_workflow__pb2.DescribeRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.DescribeResponse.FromString,
+            '/cruster.v1.WorkflowService/GetExecution',
+            cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -586,7 +586,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def History(request,
+    def ListHistory(request,
             target,
             options=(),
             channel_credentials=None,
@@ -599,9 +599,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/History',
-            cruster_dot_v1_dot_workflow__pb2.HistoryRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.HistoryResponse.FromString,
+            '/cruster.v1.WorkflowService/ListHistory',
+            cruster_dot_v1_dot_workflow__pb2.ListHistoryRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.ListHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -613,7 +613,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def List(request,
+    def ListExecutions(request,
             target,
             options=(),
             channel_credentials=None,
@@ -626,9 +626,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/List',
-            cruster_dot_v1_dot_workflow__pb2.ListRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.ListResponse.FromString,
+            '/cruster.v1.WorkflowService/ListExecutions',
+            cruster_dot_v1_dot_workflow__pb2.ListExecutionsRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.ListExecutionsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -640,7 +640,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Signal(request,
+    def SignalExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -653,9 +653,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Signal',
-            cruster_dot_v1_dot_workflow__pb2.SignalRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.SignalResponse.FromString,
+            '/cruster.v1.WorkflowService/SignalExecution',
+            cruster_dot_v1_dot_workflow__pb2.SignalExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.SignalExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -694,7 +694,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Follow(request,
+    def FollowExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -707,9 +707,9 @@ class WorkflowService:
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/cruster.v1.WorkflowService/Follow',
-            cruster_dot_v1_dot_workflow__pb2.FollowRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.FollowResponse.FromString,
+            '/cruster.v1.WorkflowService/FollowExecution',
+            cruster_dot_v1_dot_workflow__pb2.FollowExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.FollowExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -721,7 +721,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Query(request,
+    def QueryExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -734,9 +734,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Query',
-            cruster_dot_v1_dot_workflow__pb2.QueryRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.QueryResponse.FromString,
+            '/cruster.v1.WorkflowService/QueryExecution',
+            cruster_dot_v1_dot_workflow__pb2.QueryExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.QueryExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -748,7 +748,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Update(request,
+    def UpdateExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -761,9 +761,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Update',
-            cruster_dot_v1_dot_workflow__pb2.UpdateRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.UpdateResponse.FromString,
+            '/cruster.v1.WorkflowService/UpdateExecution',
+            cruster_dot_v1_dot_workflow__pb2.UpdateExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.UpdateExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -775,7 +775,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def GetState(request,
+    def GetExecutionState(request,
             target,
             options=(),
             channel_credentials=None,
@@ -788,9 +788,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/GetState',
-            cruster_dot_v1_dot_workflow__pb2.GetStateRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.GetStateResponse.FromString,
+            '/cruster.v1.WorkflowService/GetExecutionState',
+            cruster_dot_v1_dot_workflow__pb2.GetExecutionStateRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.GetExecutionStateResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -802,7 +802,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Interrupt(request,
+    def InterruptExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -815,9 +815,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Interrupt',
-            cruster_dot_v1_dot_workflow__pb2.InterruptRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.InterruptResponse.FromString,
+            '/cruster.v1.WorkflowService/InterruptExecution',
+            cruster_dot_v1_dot_workflow__pb2.InterruptExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.InterruptExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -829,7 +829,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Resume(request,
+    def ResumeExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -842,9 +842,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Resume',
-            cruster_dot_v1_dot_workflow__pb2.ResumeRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.ResumeResponse.FromString,
+            '/cruster.v1.WorkflowService/ResumeExecution',
+            cruster_dot_v1_dot_workflow__pb2.ResumeExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.ResumeExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -856,7 +856,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Fail(request,
+    def FailExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -869,9 +869,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Fail',
-            cruster_dot_v1_dot_workflow__pb2.FailRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.FailResponse.FromString,
+            '/cruster.v1.WorkflowService/FailExecution',
+            cruster_dot_v1_dot_workflow__pb2.FailExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.FailExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -883,7 +883,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Move(request,
+    def MoveExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -896,9 +896,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Move',
-            cruster_dot_v1_dot_workflow__pb2.MoveRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.MoveResponse.FromString,
+            '/cruster.v1.WorkflowService/MoveExecution',
+            cruster_dot_v1_dot_workflow__pb2.MoveExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.MoveExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -910,7 +910,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def MoveAll(request,
+    def MoveExecutions(request,
             target,
             options=(),
             channel_credentials=None,
@@ -923,9 +923,9 @@ class WorkflowService:
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/cruster.v1.WorkflowService/MoveAll',
-            cruster_dot_v1_dot_workflow__pb2.MoveAllRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.MoveAllResponse.FromString,
+            '/cruster.v1.WorkflowService/MoveExecutions',
+            cruster_dot_v1_dot_workflow__pb2.MoveExecutionsRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.MoveExecutionsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -937,7 +937,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Fork(request,
+    def ForkExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -950,9 +950,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Fork',
-            cruster_dot_v1_dot_workflow__pb2.ForkRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.ForkResponse.FromString,
+            '/cruster.v1.WorkflowService/ForkExecution',
+            cruster_dot_v1_dot_workflow__pb2.ForkExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.ForkExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -964,7 +964,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Restart(request,
+    def RestartExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -977,9 +977,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Restart',
-            cruster_dot_v1_dot_workflow__pb2.RestartRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.RestartResponse.FromString,
+            '/cruster.v1.WorkflowService/RestartExecution',
+            cruster_dot_v1_dot_workflow__pb2.RestartExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.RestartExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -991,7 +991,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Delete(request,
+    def DeleteExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -1004,9 +1004,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Delete',
-            cruster_dot_v1_dot_workflow__pb2.DeleteRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.DeleteResponse.FromString,
+            '/cruster.v1.WorkflowService/DeleteExecution',
+            cruster_dot_v1_dot_workflow__pb2.DeleteExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.DeleteExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,

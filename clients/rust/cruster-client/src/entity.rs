@@ -91,11 +91,11 @@ impl<T> EntityCall<T> {
     pub async fn send(self) -> Result<()> {
         let operation = self.operation?;
         let call = self.cluster.call(Repeat::Yes, |attempt| {
-            let request = attempt.request(proto::SendRequest {
+            let request = attempt.request(proto::SendToEntityRequest {
                 operation: Some(operation.clone()),
             });
             let mut entities = self.cluster.entities();
-            async move { entities.send(request).await }
+            async move { entities.send_to_entity(request).await }
         });
         call.await.map(|_| ())
     }
@@ -112,12 +112,12 @@ impl<T: DeserializeOwned + 'static> IntoFuture for EntityCall<T> {
             let call = cluster.call(Repeat::Yes, |attempt| {
                 let mut operation = operation.clone();
                 operation.again = attempt.again;
-                let request = attempt.request(proto::CallRequest {
+                let request = attempt.request(proto::CallEntityRequest {
                     operation: Some(operation),
                     encoding: proto::Encoding::Msgpack.into(),
                 });
                 let mut entities = cluster.entities();
-                async move { entities.call(request).await }
+                async move { entities.call_entity(request).await }
             });
             let response = call.await?;
             match response.error {
@@ -146,7 +146,7 @@ impl<E: StatefulEntity> EntityRef<E> {
 
     /// Its state, with the effects of all operations that were answered before.
     pub async fn state(&self) -> Result<E> {
-        let request = proto::StateRequest {
+        let request = proto::GetEntityRequest {
             namespace: self.cluster.namespace.clone(),
             entity: self.name.clone(),
             encoding: proto::Encoding::Msgpack.into(),
@@ -154,7 +154,7 @@ impl<E: StatefulEntity> EntityRef<E> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut entities = self.cluster.entities();
-            async move { entities.state(request).await }
+            async move { entities.get_entity(request).await }
         });
         decode(
             format_args!("the state of {}", self.name),
@@ -164,7 +164,7 @@ impl<E: StatefulEntity> EntityRef<E> {
 
     /// Deletes its state, behind the calls that came before.
     pub async fn destroy(&self) -> Result<()> {
-        let request = proto::DestroyRequest {
+        let request = proto::DestroyEntityRequest {
             namespace: self.cluster.namespace.clone(),
             entity: self.name.clone(),
             request_id: request_id(None),
@@ -172,7 +172,7 @@ impl<E: StatefulEntity> EntityRef<E> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut entities = self.cluster.entities();
-            async move { entities.destroy(request).await }
+            async move { entities.destroy_entity(request).await }
         });
         call.await.map(|_| ())
     }

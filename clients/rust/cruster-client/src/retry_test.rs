@@ -62,8 +62,8 @@ async fn a_call_that_found_no_connection_is_repeated() {
         let mut deferreds = cluster.deferreds();
         async move {
             match done {
-                true => Ok(Response::new(proto::ResolveResponse {})),
-                false => deferreds.resolve(proto::ResolveRequest::default()).await,
+                true => Ok(Response::new(proto::ResolveDeferredResponse {})),
+                false => deferreds.resolve_deferred(proto::ResolveDeferredRequest::default()).await,
             }
         }
     });

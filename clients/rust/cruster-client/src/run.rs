@@ -53,7 +53,7 @@ impl<W: Workflow> Run<W> {
     /// Waits for the result. The error of a workflow that fails, is interrupted or is paused has
     /// a [state](Error::state).
     pub async fn wait(&self) -> Result<W::Response> {
-        let request = proto::WaitRequest {
+        let request = proto::WaitExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             encoding: proto::Encoding::Msgpack.into(),
@@ -62,7 +62,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.wait(request).await }
+            async move { workflows.wait_execution(request).await }
         });
         result_of(call.await?.execution.unwrap_or_default())
     }
@@ -100,7 +100,7 @@ impl<W: Workflow> Run<W> {
     }
 
     async fn stop(&self, reason: &str, terminate: bool) -> Result<()> {
-        let request = proto::InterruptRequest {
+        let request = proto::InterruptExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             reason: reason.to_owned(),
@@ -110,7 +110,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.interrupt(request).await }
+            async move { workflows.interrupt_execution(request).await }
         });
         call.await.map(|_| ())
     }
@@ -129,7 +129,7 @@ impl<W: Workflow> Run<W> {
     where
         W: Accepts<S>,
     {
-        let request = proto::SignalRequest {
+        let request = proto::SignalExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             signal: Some(signal_options(signal)?),
@@ -137,7 +137,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.signal(request).await }
+            async move { workflows.signal_execution(request).await }
         });
         call.await.map(|_| ())
     }
@@ -148,7 +148,7 @@ impl<W: Workflow> Run<W> {
         W: Answers<Q>,
     {
         let what = format!("query {}", Q::NAME);
-        let request = proto::QueryRequest {
+        let request = proto::QueryExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             name: Q::NAME.to_owned(),
@@ -158,7 +158,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.query(request).await }
+            async move { workflows.query_execution(request).await }
         });
         decode(format_args!("the answer to {what}"), call.await?.value)
     }
@@ -183,7 +183,7 @@ impl<W: Workflow> Run<W> {
 
     async fn update_as<U: Update>(&self, id: Option<&str>, update: U) -> Result<U::Answer> {
         let what = format!("update {}", U::NAME);
-        let request = proto::UpdateRequest {
+        let request = proto::UpdateExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             name: U::NAME.to_owned(),
@@ -194,7 +194,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.update(request).await }
+            async move { workflows.update_execution(request).await }
         });
         let response = call.await?;
         match response.error {
@@ -209,7 +209,7 @@ impl<W: Workflow> Run<W> {
     where
         W: Publishes<P>,
     {
-        let request = proto::GetStateRequest {
+        let request = proto::GetExecutionStateRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             name: P::NAME.to_owned(),
@@ -218,7 +218,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.get_state(request).await }
+            async move { workflows.get_execution_state(request).await }
         });
         match call.await?.state.into_iter().next() {
             Some(found) => decode(format_args!("the state {}", P::NAME), found.value).map(Some),
@@ -229,7 +229,7 @@ impl<W: Workflow> Run<W> {
     /// Settles one of its deferreds with a value. The error of a deferred that was settled before has
     /// the code `CR-2013`.
     pub async fn resolve<T: Serialize>(&self, deferred: Deferred<T>, value: T) -> Result<()> {
-        let request = proto::ResolveRequest {
+        let request = proto::ResolveDeferredRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             name: deferred.name().to_owned(),
@@ -238,7 +238,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::No, |attempt| {
             let request = attempt.request(request.clone());
             let mut deferreds = self.cluster.deferreds();
-            async move { deferreds.resolve(request).await }
+            async move { deferreds.resolve_deferred(request).await }
         });
         call.await.map(|_| ())
     }
@@ -251,7 +251,7 @@ impl<W: Workflow> Run<W> {
         error_type: &str,
         message: &str,
     ) -> Result<()> {
-        let request = proto::RejectRequest {
+        let request = proto::RejectDeferredRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             name: deferred.name().to_owned(),
@@ -261,7 +261,7 @@ impl<W: Workflow> Run<W> {
         let call = self.cluster.call(Repeat::No, |attempt| {
             let request = attempt.request(request.clone());
             let mut deferreds = self.cluster.deferreds();
-            async move { deferreds.reject(request).await }
+            async move { deferreds.reject_deferred(request).await }
         });
         call.await.map(|_| ())
     }

@@ -97,14 +97,14 @@ impl<W: Workflow> WorkflowClient<W> {
     /// Starts an execution, or finds the execution with the same key. It is done as
     /// soon as the start is durable.
     pub async fn start(&self, request: W::Request) -> Result<Run<W>> {
-        let request = proto::StartRequest {
+        let request = proto::StartExecutionRequest {
             start: Some(self.options(&request)?),
             encoding: proto::Encoding::Msgpack.into(),
         };
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.start(request).await }
+            async move { workflows.start_execution(request).await }
         });
         let response = call.await?;
         Ok(self.run(response.execution, response.existed))

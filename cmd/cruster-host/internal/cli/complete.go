@@ -266,7 +266,7 @@ func (a *app) completeWorkflow(
 func (a *app) deployed(
 	ctx context.Context, c *client.Client, names func(*crusterv1.Deployment) []string,
 ) ([]string, cobra.ShellCompDirective, error) {
-	resp, err := c.Modules().List(ctx, &crusterv1.ListModulesRequest{Namespace: a.namespace})
+	resp, err := c.Deployments().ListDeployments(ctx, &crusterv1.ListDeploymentsRequest{Namespace: a.namespace})
 	var all []string
 	for _, d := range resp.GetDeployments() {
 		all = append(all, names(d)...)
@@ -289,7 +289,7 @@ func (a *app) completeExecution(state client.State) completion {
 		if err != nil {
 			return nil, 0, err
 		}
-		resp, err := c.Workflows().List(ctx, &crusterv1.ListRequest{
+		resp, err := c.Workflows().ListExecutions(ctx, &crusterv1.ListExecutionsRequest{
 			Namespace: a.namespace, Workflow: parts[0] + "/" + parts[1], State: wanted, PageSize: completeLimit,
 		})
 		var names []string

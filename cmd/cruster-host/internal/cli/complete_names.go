@@ -79,7 +79,7 @@ func (a *app) completeEntity(
 		}
 		return types, cobra.ShellCompDirectiveNoSpace, err
 	}
-	resp, err := c.Entities().List(ctx, &crusterv1.ListEntitiesRequest{
+	resp, err := c.Entities().ListEntities(ctx, &crusterv1.ListEntitiesRequest{
 		Namespace: a.namespace, Type: parts[0] + "/" + parts[1], PageSize: completeLimit,
 	})
 	return namesIn(resp.GetEntities(), (*crusterv1.Entity).GetName), cobra.ShellCompDirectiveDefault, err
@@ -89,7 +89,7 @@ func (a *app) completeEntity(
 func (a *app) completeLocked(
 	ctx context.Context, c *client.Client, _ string,
 ) ([]string, cobra.ShellCompDirective, error) {
-	resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{
+	resp, err := c.Entities().ListEntityLocks(ctx, &crusterv1.ListEntityLocksRequest{
 		Namespace: a.namespace, PageSize: completeLimit,
 	})
 	return namesIn(resp.GetLocks(), (*crusterv1.EntityLock).GetEntity), cobra.ShellCompDirectiveDefault, err
@@ -99,7 +99,7 @@ func (a *app) completeLocked(
 func (a *app) completeParked(
 	ctx context.Context, c *client.Client, _ string,
 ) ([]string, cobra.ShellCompDirective, error) {
-	resp, err := c.Entities().ListParked(ctx, &crusterv1.ListParkedRequest{
+	resp, err := c.Entities().ListParkedMessages(ctx, &crusterv1.ListParkedMessagesRequest{
 		Namespace: a.namespace, PageSize: completeLimit,
 	})
 	return slices.Compact(namesIn(
@@ -125,7 +125,9 @@ func (a *app) completeOperation(before []string) completion {
 func (a *app) completeSchedule(
 	ctx context.Context, c *client.Client, _ string,
 ) ([]string, cobra.ShellCompDirective, error) {
-	resp, err := c.Schedules().List(ctx, &crusterv1.ListSchedulesRequest{Namespace: a.namespace, PageSize: pageLimit})
+	resp, err := c.Schedules().ListSchedules(
+		ctx, &crusterv1.ListSchedulesRequest{Namespace: a.namespace, PageSize: pageLimit},
+	)
 	return namesIn(resp.GetSchedules(), (*crusterv1.Schedule).GetName), cobra.ShellCompDirectiveDefault, err
 }
 

@@ -34,7 +34,7 @@ func (a *app) deferredResolve() *cobra.Command {
     --value '{"approved":true}'`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &crusterv1.ResolveRequest{Namespace: a.namespace, Execution: args[0], Name: args[1]}
+			req := &crusterv1.ResolveDeferredRequest{Namespace: a.namespace, Execution: args[0], Name: args[1]}
 			if cmd.Flags().Changed("value") {
 				text, err := a.readInput(value, "")
 				if err != nil {
@@ -43,7 +43,7 @@ func (a *app) deferredResolve() *cobra.Command {
 				req.Value = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
 			}
 			return a.withClient(func(c *client.Client) error {
-				if _, err := c.Deferreds().Resolve(cmd.Context(), req); err != nil {
+				if _, err := c.Deferreds().ResolveDeferred(cmd.Context(), req); err != nil {
 					return err
 				}
 				return a.done(view.Done{Deferred: args[1], Done: "resolved", Execution: args[0]}, "resolved")

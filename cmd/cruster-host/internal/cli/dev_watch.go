@@ -147,7 +147,9 @@ func (w *watchScreen) deploy(
 ) error {
 	digest := fmt.Sprintf("%x", sha256.Sum256(binary))
 	// If the host does not say, the push does.
-	before, err := c.Modules().Describe(ctx, &crusterv1.DescribeModuleRequest{Namespace: w.app.namespace, Name: s.Name})
+	before, err := c.Deployments().GetDeployment(
+		ctx, &crusterv1.GetDeploymentRequest{Namespace: w.app.namespace, Name: s.Name},
+	)
 	if d := before.GetDeployment(); err == nil && d.GetDigest() == digest {
 		w.say(
 			view.Watched{
@@ -168,7 +170,7 @@ func (w *watchScreen) deploy(
 		func() error { return w.line(s.Name, "deploying") },
 	)
 	summary, err := w.check(ctx, c, s.Name, digest, binary)
-	var resp *crusterv1.PushResponse
+	var resp *crusterv1.PushResult
 	if err == nil {
 		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary, TakeAway: w.anyway})
 	}
@@ -248,11 +250,11 @@ func (w *watchScreen) check(
 // tells whether others are open.
 func (w *watchScreen) skipSlow(ctx context.Context, c *client.Client, summary *view.Check) (others bool, err error) {
 	for _, state := range []crusterv1.State{crusterv1.State_STATE_PAUSED, crusterv1.State_STATE_RUNNING} {
-		req := &crusterv1.ListRequest{
+		req := &crusterv1.ListExecutionsRequest{
 			Namespace: w.app.namespace, Workflow: summary.Deployment + "/", State: state, PageSize: pageLimit,
 		}
 		for more := true; more; more = req.GetPageToken() != "" {
-			page, err := c.Workflows().List(ctx, req)
+			page, err := c.Workflows().ListExecutions(ctx, req)
 			if err != nil {
 				return false, err
 			}

@@ -79,7 +79,7 @@ func TestWatchSkipsEndlessTurns(t *testing.T) {
 `,
 	)
 	for _, call := range asked {
-		require.NotContains(t, call, "ModuleService/Check")
+		require.NotContains(t, call, "DeploymentService/CheckModule")
 	}
 	// Where others are open the check ends before the skipped ones, which come last.
 	screen, _ = watched(t, "mixed")

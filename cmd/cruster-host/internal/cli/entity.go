@@ -80,9 +80,11 @@ answer. One whose --timeout passes may still be performed.`,
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				var resp *crusterv1.CallResponse
+				var resp *crusterv1.CallEntityResponse
 				err := a.explaining(ctx, a.lookAtLock(c, args[0]), func() (err error) {
-					resp, err = c.Entities().Call(ctx, &crusterv1.CallRequest{Operation: o, Encoding: jsonForm})
+					resp, err = c.Entities().CallEntity(
+						ctx, &crusterv1.CallEntityRequest{Operation: o, Encoding: jsonForm},
+					)
 					return err
 				})
 				if err != nil {
@@ -116,7 +118,8 @@ returns when the message is durable.`,
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
-				if _, err := c.Entities().Send(cmd.Context(), &crusterv1.SendRequest{Operation: o}); err != nil {
+				_, err = c.Entities().SendToEntity(cmd.Context(), &crusterv1.SendToEntityRequest{Operation: o})
+				if err != nil {
 					return err
 				}
 				return a.entityDone(view.EntityDone{Done: "sent", Entity: args[0], Operation: args[1]}, "sent")
@@ -137,7 +140,7 @@ left.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Entities().State(cmd.Context(), &crusterv1.StateRequest{
+				resp, err := c.Entities().GetEntity(cmd.Context(), &crusterv1.GetEntityRequest{
 					Namespace: a.namespace, Entity: args[0], Encoding: jsonForm,
 				})
 				if err != nil {
@@ -192,7 +195,7 @@ func (a *app) listEntities(
 	var entities []*crusterv1.Entity
 	for {
 		req.PageSize = int32(min(limit-len(entities), pageLimit))
-		resp, err := c.Entities().List(cmd.Context(), req)
+		resp, err := c.Entities().ListEntities(cmd.Context(), req)
 		if err != nil {
 			return nil, "", err
 		}
@@ -230,7 +233,7 @@ the same name.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Entities().Destroy(cmd.Context(), &crusterv1.DestroyRequest{
+				_, err := c.Entities().DestroyEntity(cmd.Context(), &crusterv1.DestroyEntityRequest{
 					Namespace: a.namespace, Entity: args[0], RequestId: requestID,
 				})
 				if err != nil {

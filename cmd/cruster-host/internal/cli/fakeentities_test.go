@@ -17,7 +17,9 @@ type fakeEntities struct {
 }
 
 // Call answers at once; for eve, which is locked, after two looks at the locks.
-func (f fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+func (f fakeEntities) CallEntity(
+	ctx context.Context, req *crusterv1.CallEntityRequest,
+) (*crusterv1.CallEntityResponse, error) {
 	_, bounded := ctx.Deadline()
 	switch o := req.GetOperation(); {
 	case strings.HasSuffix(o.GetEntity(), "/eve"):
@@ -29,19 +31,21 @@ func (f fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*cr
 	case strings.HasSuffix(o.GetEntity(), "/full"):
 		return nil, refused(abi.CodeMailboxFull, "1000 calls of %s wait already", o.GetEntity())
 	case o.GetName() == "withdraw":
-		return &crusterv1.CallResponse{
+		return &crusterv1.CallEntityResponse{
 			Error: &crusterv1.Error{
 				Code: string(abi.CodeOperationFailed), Message: "the account is empty", Hint: "What to do.",
 			},
 		}, nil
 	}
-	return &crusterv1.CallResponse{
+	return &crusterv1.CallEntityResponse{
 		Result: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}},
 	}, nil
 }
 
-func (fakeEntities) Send(context.Context, *crusterv1.SendRequest) (*crusterv1.SendResponse, error) {
-	return &crusterv1.SendResponse{}, nil
+func (fakeEntities) SendToEntity(
+	context.Context, *crusterv1.SendToEntityRequest,
+) (*crusterv1.SendToEntityResponse, error) {
+	return &crusterv1.SendToEntityResponse{}, nil
 }
 
 func account(id string) *crusterv1.Entity {
@@ -51,12 +55,14 @@ func account(id string) *crusterv1.Entity {
 		Type:         "bank/Account",
 		Id:           id,
 		StateVersion: 2,
-		CreatedAt:    &timestamppb.Timestamp{Seconds: 1_700_000_000},
-		UpdatedAt:    &timestamppb.Timestamp{Seconds: 1_700_000_100},
+		CreateTime:   &timestamppb.Timestamp{Seconds: 1_700_000_000},
+		UpdateTime:   &timestamppb.Timestamp{Seconds: 1_700_000_100},
 	}
 }
 
-func (fakeEntities) State(_ context.Context, req *crusterv1.StateRequest) (*crusterv1.StateResponse, error) {
+func (fakeEntities) GetEntity(
+	_ context.Context, req *crusterv1.GetEntityRequest,
+) (*crusterv1.GetEntityResponse, error) {
 	if strings.HasSuffix(req.GetEntity(), "/none") {
 		return nil, refused(abi.CodeEntityNotFound, "there is no entity %s", req.GetEntity())
 	}
@@ -64,14 +70,14 @@ func (fakeEntities) State(_ context.Context, req *crusterv1.StateRequest) (*crus
 	if strings.HasSuffix(req.GetEntity(), "/eve") {
 		parked = 2
 	}
-	return &crusterv1.StateResponse{
+	return &crusterv1.GetEntityResponse{
 		Entity: account("ada"),
 		State:  &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}},
 		Parked: parked,
 	}, nil
 }
 
-func (fakeEntities) List(
+func (fakeEntities) ListEntities(
 	_ context.Context, req *crusterv1.ListEntitiesRequest,
 ) (*crusterv1.ListEntitiesResponse, error) {
 	if req.GetPageToken() == "" {
@@ -82,54 +88,60 @@ func (fakeEntities) List(
 	return &crusterv1.ListEntitiesResponse{Entities: []*crusterv1.Entity{account("bob")}}, nil
 }
 
-func (fakeEntities) Destroy(context.Context, *crusterv1.DestroyRequest) (*crusterv1.DestroyResponse, error) {
-	return &crusterv1.DestroyResponse{}, nil
+func (fakeEntities) DestroyEntity(
+	context.Context, *crusterv1.DestroyEntityRequest,
+) (*crusterv1.DestroyEntityResponse, error) {
+	return &crusterv1.DestroyEntityResponse{}, nil
 }
 
-func (f fakeEntities) ListLocks(
-	_ context.Context, req *crusterv1.ListLocksRequest,
-) (*crusterv1.ListLocksResponse, error) {
+func (f fakeEntities) ListEntityLocks(
+	_ context.Context, req *crusterv1.ListEntityLocksRequest,
+) (*crusterv1.ListEntityLocksResponse, error) {
 	f.host.look()
 	if req.GetPageToken() != "" {
-		return &crusterv1.ListLocksResponse{}, nil
+		return &crusterv1.ListEntityLocksResponse{}, nil
 	}
 	at := func(second int64) *timestamppb.Timestamp {
 		return &timestamppb.Timestamp{Seconds: 1_700_000_000 + second}
 	}
-	return &crusterv1.ListLocksResponse{NextPageToken: "next", Locks: []*crusterv1.EntityLock{
+	return &crusterv1.ListEntityLocksResponse{NextPageToken: "next", Locks: []*crusterv1.EntityLock{
 		{
 			Entity:    "bank/Account/ada",
 			Namespace: "default",
 			Holder:    "bank/Transfer/1",
-			Since:     at(0),
+			LockTime:  at(0),
 			Waiting:   2,
 			Waiters: []*crusterv1.LockWaiter{
-				{Execution: "bank/Transfer/2", Operation: "lock", Since: at(1)}, {Operation: "deposit", Since: at(2)},
+				{Execution: "bank/Transfer/2", Operation: "lock", QueueTime: at(1)}, {
+					Operation: "deposit", QueueTime: at(2),
+				},
 			},
 		},
-		{Entity: "bank/Account/bob", Namespace: "default", Holder: "bank/Transfer/1", Since: at(1)},
+		{Entity: "bank/Account/bob", Namespace: "default", Holder: "bank/Transfer/1", LockTime: at(1)},
 		{
-			Entity: "bank/Account/eve", Namespace: "default", Holder: "bank/Transfer/3", Since: at(1), Waiting: 1,
-			Waiters: []*crusterv1.LockWaiter{{Operation: "deposit", Since: at(2)}},
+			Entity: "bank/Account/eve", Namespace: "default", Holder: "bank/Transfer/3", LockTime: at(1), Waiting: 1,
+			Waiters: []*crusterv1.LockWaiter{{Operation: "deposit", QueueTime: at(2)}},
 		},
 	}}, nil
 }
 
-func (fakeEntities) Unlock(_ context.Context, req *crusterv1.UnlockRequest) (*crusterv1.UnlockResponse, error) {
+func (fakeEntities) UnlockEntity(
+	_ context.Context, req *crusterv1.UnlockEntityRequest,
+) (*crusterv1.UnlockEntityResponse, error) {
 	if strings.HasSuffix(req.GetEntity(), "/free") {
-		return &crusterv1.UnlockResponse{}, nil
+		return &crusterv1.UnlockEntityResponse{}, nil
 	}
-	return &crusterv1.UnlockResponse{Holder: "bank/Transfer/1"}, nil
+	return &crusterv1.UnlockEntityResponse{Holder: "bank/Transfer/1"}, nil
 }
 
-func (fakeEntities) ListParked(
-	_ context.Context, req *crusterv1.ListParkedRequest,
-) (*crusterv1.ListParkedResponse, error) {
+func (fakeEntities) ListParkedMessages(
+	_ context.Context, req *crusterv1.ListParkedMessagesRequest,
+) (*crusterv1.ListParkedMessagesResponse, error) {
 	if req.GetPageToken() != "" {
-		return &crusterv1.ListParkedResponse{}, nil
+		return &crusterv1.ListParkedMessagesResponse{}, nil
 	}
 	at := &timestamppb.Timestamp{Seconds: 1_700_000_000}
-	return &crusterv1.ListParkedResponse{NextPageToken: "next", Messages: []*crusterv1.ParkedMessage{
+	return &crusterv1.ListParkedMessagesResponse{NextPageToken: "next", Messages: []*crusterv1.ParkedMessage{
 		{
 			Entity:    "bank/Account/ada",
 			Namespace: "default",
@@ -137,8 +149,8 @@ func (fakeEntities) ListParked(
 			Kind:      "call",
 			Name:      "deposit",
 			Sender:    "bank/Transfer/1",
-			SentAt:    at,
-			ParkedAt:  at,
+			SendTime:  at,
+			ParkTime:  at,
 			Attempts:  1,
 			Bytes:     9,
 			Reason: &crusterv1.Error{
@@ -151,27 +163,27 @@ func (fakeEntities) ListParked(
 			Position:  19,
 			Kind:      "start",
 			Name:      "Audit",
-			SentAt:    at,
-			ParkedAt:  at,
+			SendTime:  at,
+			ParkTime:  at,
 			Attempts:  10,
 			Reason:    &crusterv1.Error{Code: string(abi.CodeModuleNotFound), Message: "the module is damaged"},
 		},
 	}}, nil
 }
 
-func (fakeEntities) RetryParked(
-	_ context.Context, req *crusterv1.RetryParkedRequest,
-) (*crusterv1.RetryParkedResponse, error) {
+func (fakeEntities) RetryParkedMessages(
+	_ context.Context, req *crusterv1.RetryParkedMessagesRequest,
+) (*crusterv1.RetryParkedMessagesResponse, error) {
 	if strings.HasSuffix(req.GetEntity(), "/none") {
 		return nil, refused(
 			abi.CodeNotParked, "no message of %s is parked at position %d", req.GetEntity(), req.GetPositions()[0],
 		)
 	}
-	return &crusterv1.RetryParkedResponse{Messages: 2}, nil
+	return &crusterv1.RetryParkedMessagesResponse{Messages: 2}, nil
 }
 
-func (fakeEntities) DropParked(
-	_ context.Context, req *crusterv1.DropParkedRequest,
-) (*crusterv1.DropParkedResponse, error) {
-	return &crusterv1.DropParkedResponse{Messages: int32(len(req.GetPositions()))}, nil
+func (fakeEntities) DropParkedMessages(
+	_ context.Context, req *crusterv1.DropParkedMessagesRequest,
+) (*crusterv1.DropParkedMessagesResponse, error) {
+	return &crusterv1.DropParkedMessagesResponse{Messages: int32(len(req.GetPositions()))}, nil
 }

@@ -119,7 +119,7 @@ func (f *fakeHost) forget() []string {
 func (f *fakeHost) start(t *testing.T) (addr string) {
 	t.Helper()
 	server := grpc.NewServer(grpc.UnaryInterceptor(f.record))
-	crusterv1.RegisterModuleServiceServer(server, &fakeModules{host: f})
+	crusterv1.RegisterDeploymentServiceServer(server, &fakeModules{host: f})
 	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{host: f})
 	crusterv1.RegisterDeferredServiceServer(server, fakeDeferreds{})
 	crusterv1.RegisterEntityServiceServer(server, fakeEntities{host: f})
@@ -159,12 +159,16 @@ type fakeDeferreds struct {
 	crusterv1.UnimplementedDeferredServiceServer
 }
 
-func (fakeDeferreds) Resolve(_ context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
-	return &crusterv1.ResolveResponse{}, unsettled(req.GetName())
+func (fakeDeferreds) ResolveDeferred(
+	_ context.Context, req *crusterv1.ResolveDeferredRequest,
+) (*crusterv1.ResolveDeferredResponse, error) {
+	return &crusterv1.ResolveDeferredResponse{}, unsettled(req.GetName())
 }
 
-func (fakeDeferreds) Reject(_ context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
-	return &crusterv1.RejectResponse{}, unsettled(req.GetName())
+func (fakeDeferreds) RejectDeferred(
+	_ context.Context, req *crusterv1.RejectDeferredRequest,
+) (*crusterv1.RejectDeferredResponse, error) {
+	return &crusterv1.RejectDeferredResponse{}, unsettled(req.GetName())
 }
 
 func unsettled(name string) error {

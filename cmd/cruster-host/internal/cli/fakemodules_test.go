@@ -16,13 +16,13 @@ import (
 )
 
 type fakeModules struct {
-	crusterv1.UnimplementedModuleServiceServer
+	crusterv1.UnimplementedDeploymentServiceServer
 	host *fakeHost
 }
 
 func shopDeployment() *crusterv1.Deployment {
 	return &crusterv1.Deployment{
-		Namespace: "default", Name: "shop", Digest: "0123456789abcdef", Version: 2, UpdatedAt: timestamppb.New(noon),
+		Namespace: "default", Name: "shop", Digest: "0123456789abcdef", Version: 2, UpdateTime: timestamppb.New(noon),
 		Workflows: []*crusterv1.WorkflowInfo{{
 			Name: "Buy",
 			Key:  "request",
@@ -33,22 +33,22 @@ func shopDeployment() *crusterv1.Deployment {
 	}
 }
 
-func (m *fakeModules) PushStream(
-	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+func (m *fakeModules) UploadModule(
+	stream grpc.ClientStreamingServer[crusterv1.UploadModuleRequest, crusterv1.UploadModuleResponse],
 ) error {
 	size := 0
 	var options *crusterv1.PushMetadata
 	for {
 		part, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			m.host.note("ModuleService/PushStream %d bytes", size)
+			m.host.note("DeploymentService/UploadModule %d bytes", size)
 			return m.answerPush(options, stream)
 		}
 		if err != nil {
 			return err
 		}
 		if meta := part.GetMetadata(); meta != nil {
-			m.host.note("ModuleService/PushStream %s", pushText(meta))
+			m.host.note("DeploymentService/UploadModule %s", pushText(meta))
 			options = meta
 		}
 		size += len(part.GetChunk())
@@ -58,23 +58,25 @@ func (m *fakeModules) PushStream(
 // answerPush refuses a push that must fit, and moves three executions of five.
 func (m *fakeModules) answerPush(
 	options *crusterv1.PushMetadata,
-	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+	stream grpc.ClientStreamingServer[crusterv1.UploadModuleRequest, crusterv1.UploadModuleResponse],
 ) error {
-	resp := &crusterv1.PushResponse{Deployment: shopDeployment()}
+	resp := &crusterv1.PushResult{Deployment: shopDeployment()}
 	if options.GetCheck() {
-		m.host.note("ModuleService/PushStream must fit")
+		m.host.note("DeploymentService/UploadModule must fit")
 		return unfit("shop/Buy/running")
 	}
 	if options.GetMoveOpen() {
-		m.host.note("ModuleService/PushStream moves what is open")
+		m.host.note("DeploymentService/UploadModule moves what is open")
 		resp.Moved, resp.Unmoved, resp.FirstUnmoved = 3, 2, unmoved("running")
 	}
-	return stream.SendAndClose(resp)
+	return stream.SendAndClose(&crusterv1.UploadModuleResponse{Result: resp})
 }
 
 // Check finds an execution that fits and two that do not; none of the deployment idle. The deployment none does not
 // exist. The types of hotel and motel do not fit.
-func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
+func (m *fakeModules) CheckModule(
+	stream grpc.BidiStreamingServer[crusterv1.CheckModuleRequest, crusterv1.CheckModuleResponse],
+) error {
 	size, name := 0, ""
 	for {
 		part, err := stream.Recv()
@@ -87,7 +89,7 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 		name += part.GetMetadata().GetName()
 		size += len(part.GetChunk())
 	}
-	m.host.note("ModuleService/Check %s, %d bytes", name, size)
+	m.host.note("DeploymentService/CheckModule %s, %d bytes", name, size)
 	switch name {
 	case "idle":
 		return nil
@@ -96,7 +98,7 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 	case "none":
 		return refused(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
 	case "mixed":
-		fits := &crusterv1.CheckResponse{
+		fits := &crusterv1.CheckModuleResponse{
 			Done:      1,
 			Total:     2,
 			Execution: &crusterv1.Execution{Name: "mixed/Buy/running", Workflow: "mixed/Buy"},
@@ -113,7 +115,7 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 		if err != nil {
 			return err
 		}
-		resp := &crusterv1.CheckResponse{Done: uint32(i + 1), Total: 3, Execution: e, Fits: true}
+		resp := &crusterv1.CheckModuleResponse{Done: uint32(i + 1), Total: 3, Execution: e, Fits: true}
 		if i > 0 && name != "fine" {
 			resp.Fits, resp.Reason, resp.Diff = false, "the code leaves out what has run", payDiff()
 		}
@@ -165,7 +167,9 @@ const emptyNamespace = "empty"
 // wordyNamespace has a workflow with a name for everything that can be sent to one, and entities.
 const wordyNamespace = "wordy"
 
-func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+func (*fakeModules) ListDeployments(
+	_ context.Context, req *crusterv1.ListDeploymentsRequest,
+) (*crusterv1.ListDeploymentsResponse, error) {
 	if req.GetNamespace() == wordyNamespace {
 		d := shopDeployment()
 		w := d.GetWorkflows()[0]
@@ -181,26 +185,26 @@ func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (
 			},
 			{Name: "AccountBook"},
 		}}
-		return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{bank, d}}, nil
+		return &crusterv1.ListDeploymentsResponse{Deployments: []*crusterv1.Deployment{bank, d}}, nil
 	}
 	if req.GetNamespace() == emptyNamespace {
-		return &crusterv1.ListModulesResponse{}, nil
+		return &crusterv1.ListDeploymentsResponse{}, nil
 	}
-	return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
+	return &crusterv1.ListDeploymentsResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
 }
 
-func (*fakeModules) Describe(
-	_ context.Context, req *crusterv1.DescribeModuleRequest,
-) (*crusterv1.DescribeModuleResponse, error) {
+func (*fakeModules) GetDeployment(
+	_ context.Context, req *crusterv1.GetDeploymentRequest,
+) (*crusterv1.GetDeploymentResponse, error) {
 	if req.GetName() == "same" { // its module is the text "module"
 		d := shopDeployment()
 		d.Name, d.Digest = "same", fmt.Sprintf("%x", sha256.Sum256([]byte("module")))
-		return &crusterv1.DescribeModuleResponse{Deployment: d}, nil
+		return &crusterv1.GetDeploymentResponse{Deployment: d}, nil
 	}
 	if req.GetName() != "shop" {
 		return nil, refused(abi.CodeDeploymentNotFound, "there is no deployment %q", req.GetName())
 	}
-	return &crusterv1.DescribeModuleResponse{Deployment: shopDeployment()}, nil
+	return &crusterv1.GetDeploymentResponse{Deployment: shopDeployment()}, nil
 }
 
 // pushText describes the request of a push.

@@ -22,11 +22,11 @@ type fakeWorkflows struct {
 // execution makes the execution of a name.
 func execution(name string) (*crusterv1.Execution, error) {
 	e := &crusterv1.Execution{
-		Name:      name,
-		Namespace: "default",
-		Workflow:  "shop/Buy",
-		Digest:    "0123456789abcdef",
-		CreatedAt: timestamppb.New(noon),
+		Name:       name,
+		Namespace:  "default",
+		Workflow:   "shop/Buy",
+		Digest:     "0123456789abcdef",
+		CreateTime: timestamppb.New(noon),
 	}
 	_, e.Key, _ = strings.Cut(strings.TrimPrefix(name, "shop/"), "/")
 	switch e.GetKey() {
@@ -58,9 +58,11 @@ func key(start *crusterv1.StartOptions) string {
 	return "running"
 }
 
-func (fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+func (fakeWorkflows) StartExecution(
+	_ context.Context, req *crusterv1.StartExecutionRequest,
+) (*crusterv1.StartExecutionResponse, error) {
 	e, err := execution("shop/Buy/" + key(req.GetStart()))
-	return &crusterv1.StartResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
+	return &crusterv1.StartExecutionResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
 }
 
 // Execute finds the execution started at noon if a hashed key is given. Commands begin a minute
@@ -71,11 +73,11 @@ func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (
 	e, err := execution("shop/Buy/" + cmp.Or(state, key(req.GetStart())))
 	switch finished {
 	case "before":
-		e.FinishedAt = timestamppb.New(noon.Add(time.Second))
+		e.EndTime = timestamppb.New(noon.Add(time.Second))
 	case "later":
-		e.FinishedAt = timestamppb.New(noon.Add(time.Hour))
+		e.EndTime = timestamppb.New(noon.Add(time.Hour))
 	case "own":
-		e.CreatedAt, e.FinishedAt = timestamppb.New(noon.Add(2*time.Minute)), timestamppb.New(noon.Add(time.Hour))
+		e.CreateTime, e.EndTime = timestamppb.New(noon.Add(2*time.Minute)), timestamppb.New(noon.Add(time.Hour))
 	}
 	return &crusterv1.ExecuteResponse{Execution: e, Existed: found != ""}, err
 }
@@ -86,33 +88,37 @@ func (fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crust
 }
 
 // Wait answers at once; for a running execution it waits until the caller gives up.
-func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+func (fakeWorkflows) WaitExecution(
+	ctx context.Context, req *crusterv1.WaitExecutionRequest,
+) (*crusterv1.WaitExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	if e.GetState() == crusterv1.State_STATE_RUNNING {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return &crusterv1.WaitResponse{Execution: e}, err
+	return &crusterv1.WaitExecutionResponse{Execution: e}, err
 }
 
-func (f fakeWorkflows) Describe(
-	_ context.Context, req *crusterv1.DescribeRequest,
-) (*crusterv1.DescribeResponse, error) {
+func (f fakeWorkflows) GetExecution(
+	_ context.Context, req *crusterv1.GetExecutionRequest,
+) (*crusterv1.GetExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	pending := &crusterv1.PendingOp{Number: 2, Kind: "sleep"}
 	switch e.GetKey() {
 	case "computing":
 		f.host.look()
-		pending = &crusterv1.PendingOp{Kind: "turn", Since: timestamppb.New(noon)}
+		pending = &crusterv1.PendingOp{Kind: "turn", IssueTime: timestamppb.New(noon)}
 	case "waiting":
 		f.host.look()
 	}
-	return &crusterv1.DescribeResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{pending}}, err
+	return &crusterv1.GetExecutionResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{pending}}, err
 }
 
 // History has 5 entries, and 2 of them on a page.
-func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (*crusterv1.HistoryResponse, error) {
-	resp := &crusterv1.HistoryResponse{}
+func (fakeWorkflows) ListHistory(
+	_ context.Context, req *crusterv1.ListHistoryRequest,
+) (*crusterv1.ListHistoryResponse, error) {
+	resp := &crusterv1.ListHistoryResponse{}
 	for seq := req.GetAfter() + 1; seq <= 5; seq++ {
 		if len(resp.GetEntries()) == min(2, int(req.GetPageSize())) {
 			resp.Next = seq - 1
@@ -126,8 +132,8 @@ func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (
 }
 
 // endless has an execution paused in a loop and, if the deployment is mixed, a running one.
-func endless(deployment string, state crusterv1.State) *crusterv1.ListResponse {
-	resp := &crusterv1.ListResponse{}
+func endless(deployment string, state crusterv1.State) *crusterv1.ListExecutionsResponse {
+	resp := &crusterv1.ListExecutionsResponse{}
 	switch {
 	case state == crusterv1.State_STATE_PAUSED:
 		late := abi.Errorf(
@@ -144,8 +150,10 @@ func endless(deployment string, state crusterv1.State) *crusterv1.ListResponse {
 }
 
 // List has an execution of each state, and 2 of them on a page.
-func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crusterv1.ListResponse, error) {
-	resp := &crusterv1.ListResponse{}
+func (fakeWorkflows) ListExecutions(
+	_ context.Context, req *crusterv1.ListExecutionsRequest,
+) (*crusterv1.ListExecutionsResponse, error) {
+	resp := &crusterv1.ListExecutionsResponse{}
 	if req.GetNamespace() == emptyNamespace || req.GetNamespace() == "idle" {
 		return resp, nil
 	}
@@ -171,21 +179,25 @@ func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crust
 	return resp, nil
 }
 
-func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+func (fakeWorkflows) QueryExecution(
+	_ context.Context, req *crusterv1.QueryExecutionRequest,
+) (*crusterv1.QueryExecutionResponse, error) {
 	_, err := execution(req.GetExecution())
-	return &crusterv1.QueryResponse{
+	return &crusterv1.QueryExecutionResponse{
 		Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}},
 	}, err
 }
 
-func (fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+func (fakeWorkflows) UpdateExecution(
+	_ context.Context, req *crusterv1.UpdateExecutionRequest,
+) (*crusterv1.UpdateExecutionResponse, error) {
 	switch req.GetName() {
 	case "add":
-		return &crusterv1.UpdateResponse{
+		return &crusterv1.UpdateExecutionResponse{
 			Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"total":3}`}},
 		}, nil
 	case "refused":
-		return &crusterv1.UpdateResponse{
+		return &crusterv1.UpdateExecutionResponse{
 			Error: rpcerror.ToProto(abi.Errorf(abi.CodeUpdateRefused, "it is negative")),
 		}, nil
 	default:
@@ -195,8 +207,10 @@ func (fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*c
 	}
 }
 
-func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
-	resp := &crusterv1.GetStateResponse{
+func (fakeWorkflows) GetExecutionState(
+	_ context.Context, req *crusterv1.GetExecutionStateRequest,
+) (*crusterv1.GetExecutionStateResponse, error) {
+	resp := &crusterv1.GetExecutionStateResponse{
 		Attributes: []*crusterv1.Attribute{
 			{Name: "amount", Value: &crusterv1.Attribute_Number{Number: 5}},
 			{Name: "customer", Value: &crusterv1.Attribute_Text{Text: "ada"}},
@@ -213,14 +227,16 @@ func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest)
 	return resp, nil
 }
 
-func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+func (fakeWorkflows) SignalExecution(
+	_ context.Context, req *crusterv1.SignalExecutionRequest,
+) (*crusterv1.SignalExecutionResponse, error) {
 	_, err := execution(req.GetExecution())
 	if err == nil && req.GetSignal().GetName() != "paid" {
 		err = rpcerror.Status(
 			abi.Errorf(abi.CodeUnknownSignal, "workflow Buy has no signal %q", req.GetSignal().GetName()), 0,
 		).Err()
 	}
-	return &crusterv1.SignalResponse{}, err
+	return &crusterv1.SignalExecutionResponse{}, err
 }
 
 func (fakeWorkflows) SignalWithStart(
@@ -231,31 +247,37 @@ func (fakeWorkflows) SignalWithStart(
 }
 
 // Interrupt answers at once; for a computing execution after two looks at its work.
-func (f fakeWorkflows) Interrupt(
-	ctx context.Context, req *crusterv1.InterruptRequest,
-) (*crusterv1.InterruptResponse, error) {
+func (f fakeWorkflows) InterruptExecution(
+	ctx context.Context, req *crusterv1.InterruptExecutionRequest,
+) (*crusterv1.InterruptExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	if e.GetKey() == "computing" {
 		err = f.host.awaitLooks(ctx)
 	}
-	return &crusterv1.InterruptResponse{}, err
+	return &crusterv1.InterruptExecutionResponse{}, err
 }
 
-func (fakeWorkflows) Resume(_ context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
-	return &crusterv1.ResumeResponse{}, needPaused(req.GetExecution())
+func (fakeWorkflows) ResumeExecution(
+	_ context.Context, req *crusterv1.ResumeExecutionRequest,
+) (*crusterv1.ResumeExecutionResponse, error) {
+	return &crusterv1.ResumeExecutionResponse{}, needPaused(req.GetExecution())
 }
 
-func (fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
-	return &crusterv1.FailResponse{}, needPaused(req.GetExecution())
+func (fakeWorkflows) FailExecution(
+	_ context.Context, req *crusterv1.FailExecutionRequest,
+) (*crusterv1.FailExecutionResponse, error) {
+	return &crusterv1.FailExecutionResponse{}, needPaused(req.GetExecution())
 }
 
 // Move moves paused executions; running ones do not fit. All are on the module 0123.
-func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+func (fakeWorkflows) MoveExecution(
+	_ context.Context, req *crusterv1.MoveExecutionRequest,
+) (*crusterv1.MoveExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.MoveResponse{Execution: e, FromDigest: e.GetDigest()}
+	resp := &crusterv1.MoveExecutionResponse{Execution: e, FromDigest: e.GetDigest()}
 	if strings.HasPrefix(e.GetDigest(), req.GetTo()) {
 		return resp, nil
 	}
@@ -269,20 +291,22 @@ func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crust
 // MoveAll moves paused executions; running ones do not fit. It fails half-way for a workflow named
 // after that, and at once for an unknown one. The deployment idle has no open executions, and those
 // of stuck are paused where they are.
-func (f fakeWorkflows) MoveAll(
-	req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse],
+func (f fakeWorkflows) MoveExecutions(
+	req *crusterv1.MoveExecutionsRequest, stream grpc.ServerStreamingServer[crusterv1.MoveExecutionsResponse],
 ) error {
-	f.host.note("WorkflowService/MoveAll workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo())
+	f.host.note(
+		"WorkflowService/MoveExecutions workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo(),
+	)
 	switch req.GetWorkflow() {
 	case "shop/By":
 		return refused(abi.CodeUnknownWorkflow, "deployment %q has no workflow %q", "shop", "By")
 	case "idle/":
 		return nil
 	case "stuck/":
-		return stream.Send(&crusterv1.MoveAllResponse{Done: 1, Result: pausedThere()})
+		return stream.Send(&crusterv1.MoveExecutionsResponse{Done: 1, Result: pausedThere()})
 	case "mixed/":
 		for i, r := range []*crusterv1.MoveResult{pausedThere(), unmoved("running")} {
-			if err := stream.Send(&crusterv1.MoveAllResponse{Done: uint32(i + 1), Result: r}); err != nil {
+			if err := stream.Send(&crusterv1.MoveExecutionsResponse{Done: uint32(i + 1), Result: r}); err != nil {
 				return err
 			}
 		}
@@ -291,7 +315,7 @@ func (f fakeWorkflows) MoveAll(
 	moved, _ := execution("shop/Buy/paused")
 	result := &crusterv1.MoveResult{Execution: moved, FromDigest: moved.GetDigest()}
 	moved.State, moved.Error, moved.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"
-	if err := stream.Send(&crusterv1.MoveAllResponse{Done: 1, Result: result}); err != nil {
+	if err := stream.Send(&crusterv1.MoveExecutionsResponse{Done: 1, Result: result}); err != nil {
 		return err
 	}
 	switch {
@@ -300,11 +324,13 @@ func (f fakeWorkflows) MoveAll(
 	case req.GetState() == crusterv1.State_STATE_PAUSED:
 		return nil
 	default:
-		return stream.Send(&crusterv1.MoveAllResponse{Done: 2, Result: unmoved("running")})
+		return stream.Send(&crusterv1.MoveExecutionsResponse{Done: 2, Result: unmoved("running")})
 	}
 }
 
-func (fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+func (fakeWorkflows) ForkExecution(
+	_ context.Context, req *crusterv1.ForkExecutionRequest,
+) (*crusterv1.ForkExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -315,7 +341,7 @@ func (fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crust
 	}
 	e.Name, e.State, e.Error, e.Result, e.RunId = "shop/Buy/"+
 		e.GetKey(), crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
-	return &crusterv1.ForkResponse{Execution: e}, nil
+	return &crusterv1.ForkExecutionResponse{Execution: e}, nil
 }
 
 func needPaused(name string) error {
@@ -328,41 +354,45 @@ func needPaused(name string) error {
 
 // Follow tells an entry and two lines, and the execution as it is. A running execution is paused,
 // continues as another run, and completes. A waiting one completes after two looks at its waits.
-func (f fakeWorkflows) Follow(
-	req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse],
+func (f fakeWorkflows) FollowExecution(
+	req *crusterv1.FollowExecutionRequest, stream grpc.ServerStreamingServer[crusterv1.FollowExecutionResponse],
 ) error {
-	f.host.note("WorkflowService/Follow %s after %d", req.GetExecution(), req.GetAfter())
+	f.host.note("WorkflowService/FollowExecution %s after %d", req.GetExecution(), req.GetAfter())
 	e, err := execution(req.GetExecution())
 	if err != nil {
 		return err
 	}
 	e.RunId = "0011223344556677"
-	as := func(state crusterv1.State, run string) *crusterv1.FollowResponse {
+	as := func(state crusterv1.State, run string) *crusterv1.FollowExecutionResponse {
 		other := &crusterv1.Execution{Name: e.GetName(), RunId: run, State: state}
 		if state == crusterv1.State_STATE_PAUSED {
 			other.Error = &crusterv1.Error{Code: "CR-2010", Message: "it crashes\nhere"}
 		}
-		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: other}}
+		return &crusterv1.FollowExecutionResponse{Event: &crusterv1.FollowExecutionResponse_Execution{Execution: other}}
 	}
 	five := &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: "5"}}
 	entry := &crusterv1.HistoryEntry{
-		Seq: 1, Kind: "delivery", At: timestamppb.New(noon), OpKind: "activity", Name: "pay", Value: five,
+		Seq: 1, Kind: "delivery", JournalTime: timestamppb.New(noon), OpKind: "activity", Name: "pay", Value: five,
 	}
-	all := []*crusterv1.FollowResponse{
-		{Event: &crusterv1.FollowResponse_Entry{Entry: entry}},
+	all := []*crusterv1.FollowExecutionResponse{
+		{Event: &crusterv1.FollowExecutionResponse_Entry{Entry: entry}},
 		{
-			Event: &crusterv1.FollowResponse_Line{
+			Event: &crusterv1.FollowExecutionResponse_Line{
 				Line: &crusterv1.LogLine{
-					At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3,
+					LogTime: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3,
 				},
 			},
 		},
 		{
-			Event: &crusterv1.FollowResponse_Line{
-				Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "so far", Crashed: true},
+			Event: &crusterv1.FollowExecutionResponse_Line{
+				Line: &crusterv1.LogLine{LogTime: timestamppb.New(noon), Message: "so far", Crashed: true},
 			},
 		},
-		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "paid"}}},
+		{
+			Event: &crusterv1.FollowExecutionResponse_Line{
+				Line: &crusterv1.LogLine{LogTime: timestamppb.New(noon), Message: "paid"},
+			},
+		},
 	}
 	if e.GetKey() == "waiting" {
 		if err := stream.Send(as(e.GetState(), e.GetRunId())); err != nil {
@@ -375,13 +405,15 @@ func (f fakeWorkflows) Follow(
 	}
 	if e.GetState() == crusterv1.State_STATE_RUNNING {
 		running, paused := crusterv1.State_STATE_RUNNING, crusterv1.State_STATE_PAUSED
-		all = append([]*crusterv1.FollowResponse{as(running, e.GetRunId())}, all...)
+		all = append([]*crusterv1.FollowExecutionResponse{as(running, e.GetRunId())}, all...)
 		all = append(all, as(paused, e.GetRunId()), as(running, e.GetRunId()), as(running, "8899aabbccddeeff"))
 		e.State, e.RunId, e.Result = crusterv1.State_STATE_COMPLETED, "8899aabbccddeeff", &crusterv1.Payload{
 			Data: &crusterv1.Payload_Json{Json: `{"paid":5}`},
 		}
 	}
-	for _, m := range append(all, &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: e}}) {
+	for _, m := range append(
+		all, &crusterv1.FollowExecutionResponse{Event: &crusterv1.FollowExecutionResponse_Execution{Execution: e}},
+	) {
 		if err := stream.Send(m); err != nil {
 			return err
 		}
@@ -389,7 +421,9 @@ func (f fakeWorkflows) Follow(
 	return nil
 }
 
-func (fakeWorkflows) Restart(_ context.Context, req *crusterv1.RestartRequest) (*crusterv1.RestartResponse, error) {
+func (fakeWorkflows) RestartExecution(
+	_ context.Context, req *crusterv1.RestartExecutionRequest,
+) (*crusterv1.RestartExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	switch {
 	case err != nil:
@@ -398,10 +432,12 @@ func (fakeWorkflows) Restart(_ context.Context, req *crusterv1.RestartRequest) (
 		return nil, refused(abi.CodeNotOver, "%s is running", req.GetExecution())
 	}
 	e.State, e.Error, e.Result, e.RunId = crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
-	return &crusterv1.RestartResponse{Execution: e, Existed: req.GetRequestId() == "again"}, nil
+	return &crusterv1.RestartExecutionResponse{Execution: e, Existed: req.GetRequestId() == "again"}, nil
 }
 
-func (fakeWorkflows) Delete(_ context.Context, req *crusterv1.DeleteRequest) (*crusterv1.DeleteResponse, error) {
+func (fakeWorkflows) DeleteExecution(
+	_ context.Context, req *crusterv1.DeleteExecutionRequest,
+) (*crusterv1.DeleteExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	switch {
 	case err != nil:
@@ -409,5 +445,5 @@ func (fakeWorkflows) Delete(_ context.Context, req *crusterv1.DeleteRequest) (*c
 	case e.GetState() == crusterv1.State_STATE_RUNNING:
 		return nil, refused(abi.CodeNotOver, "%s is running", req.GetExecution())
 	}
-	return &crusterv1.DeleteResponse{}, nil
+	return &crusterv1.DeleteExecutionResponse{}, nil
 }

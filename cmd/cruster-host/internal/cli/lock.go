@@ -45,10 +45,10 @@ func (a *app) listLocks(
 	cmd *cobra.Command, c *client.Client, after string, limit int,
 ) ([]*crusterv1.EntityLock, string, error) {
 	var locks []*crusterv1.EntityLock
-	req := &crusterv1.ListLocksRequest{Namespace: a.namespace, PageToken: after}
+	req := &crusterv1.ListEntityLocksRequest{Namespace: a.namespace, PageToken: after}
 	for {
 		req.PageSize = int32(min(limit-len(locks), pageLimit))
-		resp, err := c.Entities().ListLocks(cmd.Context(), req)
+		resp, err := c.Entities().ListEntityLocks(cmd.Context(), req)
 		if err != nil {
 			return nil, "", err
 		}
@@ -86,7 +86,7 @@ call of the entity fails. A lock never outlives its execution, so that
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Entities().Unlock(cmd.Context(), &crusterv1.UnlockRequest{
+				resp, err := c.Entities().UnlockEntity(cmd.Context(), &crusterv1.UnlockEntityRequest{
 					Namespace: a.namespace, Entity: args[0],
 				})
 				if err != nil {

@@ -108,7 +108,7 @@ field of the states of entities.
 
 // unmovedBy is the error of a push that was to move open executions, and did not move all of them.
 // The answer has only the first unmoved one.
-func unmovedBy(resp *crusterv1.PushResponse) error {
+func unmovedBy(resp *crusterv1.PushResult) error {
 	if resp.GetUnmoved() == 0 {
 		return nil
 	}
@@ -156,7 +156,9 @@ first push on: one without deployments lists nothing, and is no error.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Modules().List(cmd.Context(), &crusterv1.ListModulesRequest{Namespace: a.namespace})
+				resp, err := c.Deployments().ListDeployments(
+					cmd.Context(), &crusterv1.ListDeploymentsRequest{Namespace: a.namespace},
+				)
 				if err != nil {
 					return err
 				}
@@ -187,7 +189,7 @@ and what its module imports.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Modules().Describe(cmd.Context(), &crusterv1.DescribeModuleRequest{
+				resp, err := c.Deployments().GetDeployment(cmd.Context(), &crusterv1.GetDeploymentRequest{
 					Namespace: a.namespace, Name: args[0],
 				})
 				if err != nil {

@@ -14,7 +14,7 @@ func (a *app) noteEmptyNamespace(ctx context.Context, c *client.Client, listed i
 	if listed > 0 || a.namespace == defaultNamespace {
 		return
 	}
-	resp, err := c.Modules().List(ctx, &crusterv1.ListModulesRequest{Namespace: a.namespace})
+	resp, err := c.Deployments().ListDeployments(ctx, &crusterv1.ListDeploymentsRequest{Namespace: a.namespace})
 	if err == nil && len(resp.GetDeployments()) == 0 {
 		a.noteNothingDeployed()
 	}

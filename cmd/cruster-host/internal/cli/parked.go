@@ -51,7 +51,7 @@ func (a *app) listParked(
 	cmd *cobra.Command, c *client.Client, args []string, after string, limit int,
 ) ([]*crusterv1.ParkedMessage, string, error) {
 	var messages []*crusterv1.ParkedMessage
-	req := &crusterv1.ListParkedRequest{Namespace: a.namespace, PageToken: after}
+	req := &crusterv1.ListParkedMessagesRequest{Namespace: a.namespace, PageToken: after}
 	if len(args) > 0 && strings.Count(args[0], "/") > 1 {
 		req.Entity = args[0]
 	} else if len(args) > 0 {
@@ -59,7 +59,7 @@ func (a *app) listParked(
 	}
 	for {
 		req.PageSize = int32(min(limit-len(messages), pageLimit))
-		resp, err := c.Entities().ListParked(cmd.Context(), req)
+		resp, err := c.Entities().ListParkedMessages(cmd.Context(), req)
 		if err != nil {
 			return nil, "", err
 		}
@@ -122,10 +122,10 @@ those of all of its entities performed.`,
 			"--position 17\n" +
 			"  cruster-host entity retry bank/Account --all",
 	}, func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error) {
-		req := &crusterv1.RetryParkedRequest{
+		req := &crusterv1.RetryParkedMessagesRequest{
 			Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0,
 		}
-		resp, err := c.Entities().RetryParked(ctx, req)
+		resp, err := c.Entities().RetryParkedMessages(ctx, req)
 		return resp.GetMessages(), err
 	})
 }
@@ -140,10 +140,10 @@ type, or a deployment with a slash at its end, to give those of all of its
 entities up.`,
 		Example: "  cruster-host entity drop bank/Account/ada --position 17\n  cruster-host entity drop bank/Account --all",
 	}, func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error) {
-		req := &crusterv1.DropParkedRequest{
+		req := &crusterv1.DropParkedMessagesRequest{
 			Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0,
 		}
-		resp, err := c.Entities().DropParked(ctx, req)
+		resp, err := c.Entities().DropParkedMessages(ctx, req)
 		return resp.GetMessages(), err
 	})
 }

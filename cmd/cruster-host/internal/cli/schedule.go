@@ -58,7 +58,7 @@ interval, or always: again when the run before is over.`,
 				return usage.Errorf("the schedule has no times: give it --cron, --every or --always")
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Schedules().Create(cmd.Context(), &crusterv1.CreateScheduleRequest{
+				resp, err := c.Schedules().CreateSchedule(cmd.Context(), &crusterv1.CreateScheduleRequest{
 					Namespace: a.namespace, Name: args[0], Spec: spec, Paused: paused, Note: note,
 				})
 				if err != nil {
@@ -90,7 +90,7 @@ Ticks of new times begin after this moment.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				was, err := c.Schedules().Describe(cmd.Context(), &crusterv1.DescribeScheduleRequest{
+				was, err := c.Schedules().GetSchedule(cmd.Context(), &crusterv1.GetScheduleRequest{
 					Namespace: a.namespace, Name: args[0], Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 				})
 				if err != nil {
@@ -103,7 +103,7 @@ Ticks of new times begin after this moment.`,
 				if err := a.applySpec(&f, cmd, spec); err != nil {
 					return err
 				}
-				resp, err := c.Schedules().Update(cmd.Context(), &crusterv1.UpdateScheduleRequest{
+				resp, err := c.Schedules().UpdateSchedule(cmd.Context(), &crusterv1.UpdateScheduleRequest{
 					Namespace: a.namespace, Name: args[0], Spec: spec,
 				})
 				if err != nil {
@@ -151,7 +151,7 @@ func (a *app) listSchedules(
 	cmd *cobra.Command, c *client.Client, after string, limit int,
 ) (all []*crusterv1.Schedule, next string, err error) {
 	for {
-		resp, err := c.Schedules().List(cmd.Context(), &crusterv1.ListSchedulesRequest{
+		resp, err := c.Schedules().ListSchedules(cmd.Context(), &crusterv1.ListSchedulesRequest{
 			Namespace: a.namespace, PageSize: int32(min(limit-len(all), pageLimit)), PageToken: after,
 		})
 		if err != nil {
@@ -189,7 +189,7 @@ func (a *app) scheduleDescribe() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Schedules().Describe(cmd.Context(), &crusterv1.DescribeScheduleRequest{
+				resp, err := c.Schedules().GetSchedule(cmd.Context(), &crusterv1.GetScheduleRequest{
 					Namespace: a.namespace, Name: args[0], Upcoming: upcoming, Encoding: jsonForm,
 				})
 				if err != nil {
@@ -268,7 +268,7 @@ func (a *app) scheduleTrigger() *cobra.Command {
 				request = rand.Text()
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Schedules().Trigger(cmd.Context(), &crusterv1.TriggerScheduleRequest{
+				resp, err := c.Schedules().TriggerSchedule(cmd.Context(), &crusterv1.TriggerScheduleRequest{
 					Namespace: a.namespace, Name: args[0], RequestId: request,
 				})
 				if err != nil {
@@ -297,13 +297,13 @@ other with --overlap queue, all at once with --overlap allow.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.BackfillScheduleRequest{Namespace: a.namespace, Name: args[0]}
 			var err error
-			if req.From, err = parseInstant("from", from); err != nil {
+			if req.StartTime, err = parseInstant("from", from); err != nil {
 				return err
 			}
-			if req.To, err = parseInstant("to", to); err != nil {
+			if req.EndTime, err = parseInstant("to", to); err != nil {
 				return err
 			}
-			if req.GetFrom() == nil || req.GetTo() == nil {
+			if req.GetStartTime() == nil || req.GetEndTime() == nil {
 				return usage.Errorf("--from and --to say which times")
 			}
 			if overlap != "" {
@@ -312,7 +312,7 @@ other with --overlap queue, all at once with --overlap allow.`,
 				}
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Schedules().Backfill(cmd.Context(), req)
+				resp, err := c.Schedules().BackfillSchedule(cmd.Context(), req)
 				if err != nil {
 					return err
 				}

@@ -124,12 +124,12 @@ func (f *specFlags) applyTimes(given func(string) bool, spec *crusterv1.Schedule
 
 func (f *specFlags) applyBounds(given func(string) bool, spec *crusterv1.ScheduleSpec) (err error) {
 	if given("not-before") {
-		if spec.NotBefore, err = parseInstant("not-before", f.notBefore); err != nil {
+		if spec.StartTime, err = parseInstant("not-before", f.notBefore); err != nil {
 			return err
 		}
 	}
 	if given("not-after") {
-		spec.NotAfter, err = parseInstant("not-after", f.notAfter)
+		spec.EndTime, err = parseInstant("not-after", f.notAfter)
 	}
 	return err
 }

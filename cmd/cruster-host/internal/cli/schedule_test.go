@@ -34,16 +34,16 @@ func nightly() *crusterv1.Schedule {
 			MaxQueued: 10,
 			Input:     &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"price":1}`}},
 		},
-		Upcoming: []*timestamppb.Timestamp{timestamppb.New(noon.Add(24 * time.Hour))},
+		UpcomingTimes: []*timestamppb.Timestamp{timestamppb.New(noon.Add(24 * time.Hour))},
 		Recent: []*crusterv1.ScheduleRun{
 			{
-				At:      timestamppb.New(noon),
-				Cause:   crusterv1.StartCause_START_CAUSE_TICK,
-				Outcome: crusterv1.ScheduleOutcome_SCHEDULE_OUTCOME_SKIPPED,
-				Count:   3,
+				TickTime: timestamppb.New(noon),
+				Cause:    crusterv1.StartCause_START_CAUSE_TICK,
+				Outcome:  crusterv1.ScheduleOutcome_SCHEDULE_OUTCOME_SKIPPED,
+				Count:    3,
 			},
 			{
-				At:        timestamppb.New(noon),
+				TickTime:  timestamppb.New(noon),
 				Cause:     crusterv1.StartCause_START_CAUSE_TRIGGER,
 				Outcome:   crusterv1.ScheduleOutcome_SCHEDULE_OUTCOME_STARTED,
 				Count:     1,
@@ -54,7 +54,7 @@ func nightly() *crusterv1.Schedule {
 	}
 }
 
-func (fakeSchedules) Create(
+func (fakeSchedules) CreateSchedule(
 	_ context.Context, req *crusterv1.CreateScheduleRequest,
 ) (*crusterv1.CreateScheduleResponse, error) {
 	s := nightly()
@@ -62,7 +62,7 @@ func (fakeSchedules) Create(
 	return &crusterv1.CreateScheduleResponse{Schedule: s}, nil
 }
 
-func (fakeSchedules) Update(
+func (fakeSchedules) UpdateSchedule(
 	_ context.Context, req *crusterv1.UpdateScheduleRequest,
 ) (*crusterv1.UpdateScheduleResponse, error) {
 	s := nightly()
@@ -70,18 +70,18 @@ func (fakeSchedules) Update(
 	return &crusterv1.UpdateScheduleResponse{Schedule: s}, nil
 }
 
-func (fakeSchedules) Describe(
-	_ context.Context, req *crusterv1.DescribeScheduleRequest,
-) (*crusterv1.DescribeScheduleResponse, error) {
+func (fakeSchedules) GetSchedule(
+	_ context.Context, req *crusterv1.GetScheduleRequest,
+) (*crusterv1.GetScheduleResponse, error) {
 	if req.GetName() != "nightly" {
 		return nil, rpcerror.Status(
 			abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %s", req.GetName()), 0,
 		).Err()
 	}
-	return &crusterv1.DescribeScheduleResponse{Schedule: nightly()}, nil
+	return &crusterv1.GetScheduleResponse{Schedule: nightly()}, nil
 }
 
-func (fakeSchedules) List(
+func (fakeSchedules) ListSchedules(
 	_ context.Context, req *crusterv1.ListSchedulesRequest,
 ) (*crusterv1.ListSchedulesResponse, error) {
 	if req.GetNamespace() == wordyNamespace { // one of them is declared by a module
@@ -106,29 +106,31 @@ func (fakeSchedules) List(
 	return &crusterv1.ListSchedulesResponse{Schedules: []*crusterv1.Schedule{s}}, nil
 }
 
-func (fakeSchedules) Pause(context.Context, *crusterv1.PauseScheduleRequest) (*crusterv1.PauseScheduleResponse, error) {
+func (fakeSchedules) PauseSchedule(
+	context.Context, *crusterv1.PauseScheduleRequest,
+) (*crusterv1.PauseScheduleResponse, error) {
 	return &crusterv1.PauseScheduleResponse{}, nil
 }
 
-func (fakeSchedules) Resume(
+func (fakeSchedules) ResumeSchedule(
 	context.Context, *crusterv1.ResumeScheduleRequest,
 ) (*crusterv1.ResumeScheduleResponse, error) {
 	return &crusterv1.ResumeScheduleResponse{}, nil
 }
 
-func (fakeSchedules) Trigger(
+func (fakeSchedules) TriggerSchedule(
 	context.Context, *crusterv1.TriggerScheduleRequest,
 ) (*crusterv1.TriggerScheduleResponse, error) {
 	return &crusterv1.TriggerScheduleResponse{Run: nightly().GetRecent()[1]}, nil
 }
 
-func (fakeSchedules) Backfill(
+func (fakeSchedules) BackfillSchedule(
 	context.Context, *crusterv1.BackfillScheduleRequest,
 ) (*crusterv1.BackfillScheduleResponse, error) {
 	return &crusterv1.BackfillScheduleResponse{Ticks: 31}, nil
 }
 
-func (fakeSchedules) Delete(
+func (fakeSchedules) DeleteSchedule(
 	context.Context, *crusterv1.DeleteScheduleRequest,
 ) (*crusterv1.DeleteScheduleResponse, error) {
 	return &crusterv1.DeleteScheduleResponse{}, nil

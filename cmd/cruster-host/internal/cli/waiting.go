@@ -53,7 +53,7 @@ func (a *app) say(line string) {
 // lookAtTurn says that the code of an execution computes.
 func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Context) string {
 	return func(ctx context.Context) string {
-		d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{
+		d, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
 			Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
 		})
 		if err != nil {
@@ -66,7 +66,7 @@ func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Co
 // lookAtLock names the holder of an entity's lock, if it is among the first that are locked.
 func (a *app) lookAtLock(c *client.Client, entity string) func(ctx context.Context) string {
 	return func(ctx context.Context) string {
-		resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{
+		resp, err := c.Entities().ListEntityLocks(ctx, &crusterv1.ListEntityLocksRequest{
 			Namespace: a.namespace, PageSize: pageLimit,
 		})
 		if err != nil {

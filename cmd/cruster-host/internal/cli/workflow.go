@@ -140,7 +140,9 @@ durable. If it was started with the same key before, that execution is named.`,
 			ctx, cancel := bounded(cmd.Context(), f.timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Start(ctx, &crusterv1.StartRequest{Start: start, Encoding: jsonForm})
+				resp, err := c.Workflows().StartExecution(
+					ctx, &crusterv1.StartExecutionRequest{Start: start, Encoding: jsonForm},
+				)
 				if err != nil {
 					return err
 				}
@@ -194,7 +196,7 @@ func (a *app) workflowWait() *cobra.Command {
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{
+				resp, err := c.Workflows().WaitExecution(ctx, &crusterv1.WaitExecutionRequest{
 					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
 				})
 				if err != nil {

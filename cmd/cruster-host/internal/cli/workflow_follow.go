@@ -78,7 +78,7 @@ func (a *app) follow(cmd *cobra.Command, c *client.Client, req client.FollowRequ
 
 // followed is an event, or why there are no more.
 type followed struct {
-	message *crusterv1.FollowResponse
+	message *crusterv1.FollowExecutionResponse
 	err     error
 }
 
@@ -108,7 +108,7 @@ type follower struct {
 }
 
 // print writes an event.
-func (f *follower) print(m *crusterv1.FollowResponse) error {
+func (f *follower) print(m *crusterv1.FollowExecutionResponse) error {
 	if e := m.GetExecution(); e != nil {
 		told := f.last
 		f.last = e
@@ -134,7 +134,7 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{
+	d, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
 		Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm,
 	})
 	if err != nil {

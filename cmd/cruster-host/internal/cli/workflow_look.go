@@ -28,7 +28,7 @@ func (a *app) workflowDescribe() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Describe(cmd.Context(), &crusterv1.DescribeRequest{
+				resp, err := c.Workflows().GetExecution(cmd.Context(), &crusterv1.GetExecutionRequest{
 					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
 				})
 				if err != nil {
@@ -63,7 +63,7 @@ step, not the arguments; 'workflow describe' shows the request of a child.`,
 			return a.withClient(func(c *client.Client) error {
 				entries, next, err := a.history(
 					cmd, c,
-					&crusterv1.HistoryRequest{
+					&crusterv1.ListHistoryRequest{
 						Namespace: a.namespace, Execution: args[0], RunId: run, After: after, Encoding: jsonForm,
 					},
 					limit,
@@ -84,12 +84,12 @@ step, not the arguments; 'workflow describe' shows the request of a child.`,
 // history reads up to limit entries, page by page. If one of them does not decode, the entries
 // before it come with the error.
 func (a *app) history(
-	cmd *cobra.Command, c *client.Client, req *crusterv1.HistoryRequest, limit int,
+	cmd *cobra.Command, c *client.Client, req *crusterv1.ListHistoryRequest, limit int,
 ) ([]*crusterv1.HistoryEntry, uint64, error) {
 	var entries []*crusterv1.HistoryEntry
 	for {
 		req.PageSize = int32(min(limit-len(entries), pageLimit))
-		resp, err := c.Workflows().History(cmd.Context(), req)
+		resp, err := c.Workflows().ListHistory(cmd.Context(), req)
 		if abi.CodeOf(err) == abi.CodeHostFault {
 			return entries, 0, err
 		}
@@ -151,7 +151,7 @@ double quotes is a text.`,
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.ListRequest{
+				req := &crusterv1.ListExecutionsRequest{
 					Namespace: a.namespace, Workflow: workflow, State: wanted, Where: conditions, PageToken: after,
 				}
 				executions, next, err := a.list(cmd, c, req, limit)
@@ -189,12 +189,12 @@ func parseState(s string) (crusterv1.State, error) {
 
 // list reads up to limit executions, page by page.
 func (a *app) list(
-	cmd *cobra.Command, c *client.Client, req *crusterv1.ListRequest, limit int,
+	cmd *cobra.Command, c *client.Client, req *crusterv1.ListExecutionsRequest, limit int,
 ) ([]*crusterv1.Execution, string, error) {
 	var executions []*crusterv1.Execution
 	for {
 		req.PageSize = int32(min(limit-len(executions), pageLimit))
-		resp, err := c.Workflows().List(cmd.Context(), req)
+		resp, err := c.Workflows().ListExecutions(cmd.Context(), req)
 		if err != nil {
 			return nil, "", err
 		}

@@ -62,7 +62,7 @@ or left as it is, and the table says which.
 }
 
 func (a *app) moveOne(cmd *cobra.Command, c *client.Client, execution, to string) error {
-	resp, err := c.Workflows().Move(cmd.Context(), &crusterv1.MoveRequest{
+	resp, err := c.Workflows().MoveExecution(cmd.Context(), &crusterv1.MoveExecutionRequest{
 		Namespace: a.namespace, Execution: execution, To: to,
 	})
 	var misfit *client.Misfit

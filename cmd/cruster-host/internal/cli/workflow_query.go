@@ -21,12 +21,12 @@ changed. 'module describe' shows which queries a workflow answers.`,
 		Example: "  cruster-host workflow query orders/ProcessOrder/order-42 status",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &crusterv1.QueryRequest{
+			req := &crusterv1.QueryExecutionRequest{
 				Namespace: a.namespace, Execution: args[0], Name: args[1], Encoding: jsonForm,
 			}
 			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
 				req.Input = input
-				resp, err := c.Workflows().Query(ctx, req)
+				resp, err := c.Workflows().QueryExecution(ctx, req)
 				if err != nil {
 					return err
 				}

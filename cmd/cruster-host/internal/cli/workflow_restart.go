@@ -45,7 +45,9 @@ over is refused: interrupt it first.`,
 			if cmd.Flags().Changed("input") && cmd.Flags().Changed("input-file") {
 				return usage.Errorf("--input and --input-file exclude each other")
 			}
-			req := &crusterv1.RestartRequest{Namespace: a.namespace, Execution: args[0], To: to, RequestId: requestID}
+			req := &crusterv1.RestartExecutionRequest{
+				Namespace: a.namespace, Execution: args[0], To: to, RequestId: requestID,
+			}
 			if requestID == "" {
 				req.RequestId = rand.Text()
 			}
@@ -57,7 +59,7 @@ over is refused: interrupt it first.`,
 				req.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Restart(cmd.Context(), req)
+				resp, err := c.Workflows().RestartExecution(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
@@ -91,7 +93,7 @@ A workflow that still waits to read its result gets an error that says so.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				if _, err := c.Workflows().Delete(cmd.Context(), &crusterv1.DeleteRequest{
+				if _, err := c.Workflows().DeleteExecution(cmd.Context(), &crusterv1.DeleteExecutionRequest{
 					Namespace: a.namespace, Execution: args[0], RunId: run,
 				}); err != nil {
 					return err

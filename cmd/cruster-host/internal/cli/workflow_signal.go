@@ -47,7 +47,7 @@ if it is not there: then start and signal are durable together, or neither is.`,
 			defer cancel()
 			if workflow == "" {
 				return a.withClient(func(c *client.Client) error {
-					if _, err := c.Workflows().Signal(ctx, &crusterv1.SignalRequest{
+					if _, err := c.Workflows().SignalExecution(ctx, &crusterv1.SignalExecutionRequest{
 						Namespace: a.namespace, Execution: args[0], Signal: signal,
 					}); err != nil {
 						return err

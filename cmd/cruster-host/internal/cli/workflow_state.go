@@ -23,12 +23,12 @@ workflow publishes.`,
   cruster-host workflow state orders/ProcessOrder/order-42 stage -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &crusterv1.GetStateRequest{Namespace: a.namespace, Execution: args[0], Encoding: jsonForm}
+			req := &crusterv1.GetExecutionStateRequest{Namespace: a.namespace, Execution: args[0], Encoding: jsonForm}
 			if len(args) > 1 {
 				req.Name = args[1]
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().GetState(cmd.Context(), req)
+				resp, err := c.Workflows().GetExecutionState(cmd.Context(), req)
 				switch {
 				case err != nil:
 					return err

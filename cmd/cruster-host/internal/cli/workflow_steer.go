@@ -37,7 +37,7 @@ two seconds; move it to code that can, or fail it.`,
 			return a.withClient(func(c *client.Client) error {
 				wasPaused := resume && a.isPaused(cmd.Context(), c, args[0])
 				err := a.explaining(cmd.Context(), a.lookAtTurn(c, args[0]), func() error {
-					_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{
+					_, err := c.Workflows().InterruptExecution(cmd.Context(), &crusterv1.InterruptExecutionRequest{
 						Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume,
 					})
 					return err
@@ -97,7 +97,7 @@ const looksAfterResume = 2 * time.Second
 func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) {
 	ctx, cancel := context.WithTimeout(ctx, looksAfterResume)
 	defer cancel()
-	resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{
+	resp, err := c.Workflows().WaitExecution(ctx, &crusterv1.WaitExecutionRequest{
 		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
 	})
 	if err != nil || client.StateOf(resp.GetExecution().GetState()) != client.Paused {
@@ -125,7 +125,7 @@ func (a *app) workflowResume() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Workflows().Resume(cmd.Context(), &crusterv1.ResumeRequest{
+				_, err := c.Workflows().ResumeExecution(cmd.Context(), &crusterv1.ResumeExecutionRequest{
 					Namespace: a.namespace, Execution: args[0],
 				})
 				if err != nil {
@@ -153,7 +153,7 @@ result get the reason. To stop a running execution, interrupt it.`,
 				return usage.Errorf("--reason is missing: what do callers get that wait for the result?")
 			}
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Workflows().Fail(cmd.Context(), &crusterv1.FailRequest{
+				_, err := c.Workflows().FailExecution(cmd.Context(), &crusterv1.FailExecutionRequest{
 					Namespace: a.namespace, Execution: args[0], Reason: reason,
 				})
 				if err != nil {

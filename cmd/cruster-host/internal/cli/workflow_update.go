@@ -30,12 +30,12 @@ effect once, and the answer is the same.`,
     --input '{"street":"Main St 1"}'`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &crusterv1.UpdateRequest{
+			req := &crusterv1.UpdateExecutionRequest{
 				Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm,
 			}
 			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
 				req.Input = input
-				resp, err := c.Workflows().Update(ctx, req)
+				resp, err := c.Workflows().UpdateExecution(ctx, req)
 				if err != nil {
 					return err
 				}

@@ -45,7 +45,7 @@ func TestHostAnswersUntilItStops(t *testing.T) {
 	c, err := client.Dial(h.GRPCAddr(), client.WithRetryFor(0))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
-	list, err := c.Modules().List(t.Context(), &crusterv1.ListModulesRequest{})
+	list, err := c.Deployments().ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.GetDeployments())
 	require.Empty(t, h.Deployments(t.Context(), "default"))
@@ -60,7 +60,7 @@ func TestHostAnswersUntilItStops(t *testing.T) {
 	stop()
 	require.NoError(t, h.Wait(ctx), "a host that is told to stop has not failed")
 	require.NoError(t, h.Stop())
-	_, err = c.Modules().List(t.Context(), &crusterv1.ListModulesRequest{})
+	_, err = c.Deployments().ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
 
 	again, err := Start(t.Context(), cfg)

@@ -23,7 +23,7 @@ type Checked struct {
 }
 
 // CheckedOf returns the shape of a check's finding for one execution.
-func CheckedOf(r *crusterv1.CheckResponse) Checked {
+func CheckedOf(r *crusterv1.CheckModuleResponse) Checked {
 	return Checked{
 		Execution: r.GetExecution().GetName(),
 		State:     client.StateOf(r.GetExecution().GetState()),
@@ -71,7 +71,7 @@ func NewCheck(deployment string) *Check {
 }
 
 // Add counts a check's finding for one execution.
-func (c *Check) Add(r *crusterv1.CheckResponse) {
+func (c *Check) Add(r *crusterv1.CheckModuleResponse) {
 	workflow := r.GetExecution().GetWorkflow()
 	i, found := slices.BinarySearchFunc(c.Workflows, workflow, func(w CheckWorkflow, name string) int {
 		return strings.Compare(w.Workflow, name)

@@ -103,7 +103,7 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		Name:       d.GetName(),
 		Digest:     d.GetDigest(),
 		Version:    d.GetVersion(),
-		UpdatedAt:  timeOf(d.GetUpdatedAt()),
+		UpdatedAt:  timeOf(d.GetUpdateTime()),
 		ConfigKeys: d.GetConfigKeys(),
 		AllowHTTP:  d.GetAllowHttp(),
 		Imports:    d.GetImports(),
@@ -172,7 +172,7 @@ func WriteDeployments(w io.Writer, deployments []*crusterv1.Deployment) error {
 	var rows [][]string
 	for _, d := range deployments {
 		rows = append(rows, []string{
-			d.GetName(), strconv.FormatInt(d.GetVersion(), 10), shortDigest(d.GetDigest()), timeText(d.GetUpdatedAt()),
+			d.GetName(), strconv.FormatInt(d.GetVersion(), 10), shortDigest(d.GetDigest()), timeText(d.GetUpdateTime()),
 			workflowNames(d),
 		})
 	}
@@ -187,7 +187,7 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		terminal.Line{Name: "namespace", Value: d.GetNamespace()},
 		terminal.Line{Name: "version", Value: strconv.FormatInt(d.GetVersion(), 10)},
 		terminal.Line{Name: "digest", Value: d.GetDigest()},
-		terminal.Line{Name: "updated", Value: timeText(d.GetUpdatedAt())},
+		terminal.Line{Name: "updated", Value: timeText(d.GetUpdateTime())},
 		terminal.Line{Name: "sdk", Value: terminal.OneLine(d.GetSdk())},
 		terminal.Line{Name: "config", Value: strings.Join(d.GetConfigKeys(), ", ")},
 		terminal.Line{Name: "allow-http", Value: strings.Join(d.GetAllowHttp(), ", ")},

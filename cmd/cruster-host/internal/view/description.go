@@ -73,7 +73,7 @@ type SettledDeferred struct {
 }
 
 // DescriptionOf is the shape of a description.
-func DescriptionOf(d *crusterv1.DescribeResponse) Description {
+func DescriptionOf(d *crusterv1.GetExecutionResponse) Description {
 	v := Description{
 		Execution: ExecutionOf(d.GetExecution()),
 		Input:     payloadJSON(d.GetInput()),
@@ -117,8 +117,8 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 			Kind:      p.GetKind(),
 			Name:      p.GetName(),
 			Key:       p.GetKey(),
-			Since:     timeOf(p.GetSince()),
-			DueAt:     timeOf(p.GetDueAt()),
+			Since:     timeOf(p.GetIssueTime()),
+			DueAt:     timeOf(p.GetDueTime()),
 			Attempt:   p.GetAttempt(),
 			LastError: ErrorOf(p.GetLastError()),
 			Callee:    p.GetCallee(),
@@ -131,7 +131,7 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	for _, s := range d.GetDeferreds() {
 		v.Deferreds = append(v.Deferreds, SettledDeferred{
 			Name:    s.GetName(),
-			At:      timeOf(s.GetAt()),
+			At:      timeOf(s.GetSettleTime()),
 			Value:   payloadJSON(s.GetValue()),
 			Error:   ErrorOf(s.GetError()),
 			Omitted: s.GetOmittedBytes(),
@@ -160,7 +160,7 @@ func (v *Description) journal() string {
 }
 
 // WriteDescription writes an execution, the ops that it waits for and its settled deferreds.
-func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag string) error {
+func WriteDescription(w io.Writer, d *crusterv1.GetExecutionResponse, addrFlag string) error {
 	v := DescriptionOf(d)
 	all := append(
 		executionLines(d.GetExecution(), addrFlag), terminal.Line{Name: "run", Value: v.RunID},
@@ -197,7 +197,7 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag strin
 	var rows [][]string
 	for i, s := range v.Deferreds {
 		rows = append(rows, []string{
-			s.Name, timeText(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error, s.Omitted),
+			s.Name, timeText(d.GetDeferreds()[i].GetSettleTime()), outcomeText(s.Value, s.Error, s.Omitted),
 		})
 	}
 	if err := terminal.Table(w, []string{"NAME", "AT", "OUTCOME"}, rows); err != nil {
@@ -218,7 +218,7 @@ func circleText(circle []string) string {
 }
 
 // writeEarlier writes the earlier runs.
-func writeEarlier(w io.Writer, d *crusterv1.DescribeResponse) error {
+func writeEarlier(w io.Writer, d *crusterv1.GetExecutionResponse) error {
 	if len(d.GetEarlier()) == 0 {
 		return nil
 	}
@@ -227,7 +227,7 @@ func writeEarlier(w io.Writer, d *crusterv1.DescribeResponse) error {
 	for _, e := range d.GetEarlier() {
 		v := ExecutionOf(e)
 		rows = append(rows, []string{
-			v.RunID, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()),
+			v.RunID, string(v.State), timeText(e.GetCreateTime()), timeText(e.GetEndTime()),
 			terminal.Clip(FirstLine(v.Error.Text()), 60),
 		})
 	}
@@ -263,7 +263,7 @@ func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 		row := []string{
 			strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40),
 			terminal.Clip(p.GetKey(), 24),
-			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()),
+			timeText(p.GetIssueTime()), timeText(p.GetDueTime()), count(p.GetAttempt()),
 			terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60),
 		}
 		switch {

@@ -29,7 +29,7 @@ type Entity struct {
 func EntityOf(e *crusterv1.Entity) Entity { return entityOf(e, nil) }
 
 // EntityWithState is the shape of an entity with its state.
-func EntityWithState(s *crusterv1.StateResponse) Entity {
+func EntityWithState(s *crusterv1.GetEntityResponse) Entity {
 	v := entityOf(s.GetEntity(), s.GetState())
 	v.Parked = s.GetParked()
 	return v
@@ -38,18 +38,18 @@ func EntityWithState(s *crusterv1.StateResponse) Entity {
 func entityOf(e *crusterv1.Entity, state *crusterv1.Payload) Entity {
 	return Entity{
 		Name: e.GetName(), Namespace: e.GetNamespace(), Type: e.GetType(), ID: e.GetId(), State: payloadJSON(state),
-		StateVersion: e.GetStateVersion(), CreatedAt: timeOf(e.GetCreatedAt()), UpdatedAt: timeOf(e.GetUpdatedAt()),
+		StateVersion: e.GetStateVersion(), CreatedAt: timeOf(e.GetCreateTime()), UpdatedAt: timeOf(e.GetUpdateTime()),
 	}
 }
 
 // WriteEntity writes an entity with its state.
-func WriteEntity(w io.Writer, s *crusterv1.StateResponse) error {
+func WriteEntity(w io.Writer, s *crusterv1.GetEntityResponse) error {
 	e := s.GetEntity()
 	lines := []terminal.Line{
 		{Name: "entity", Value: terminal.OneLine(e.GetName())},
 		{Name: "version", Value: strconv.Itoa(int(e.GetStateVersion()))},
-		{Name: "created", Value: timeText(e.GetCreatedAt())},
-		{Name: "updated", Value: timeText(e.GetUpdatedAt())},
+		{Name: "created", Value: timeText(e.GetCreateTime())},
+		{Name: "updated", Value: timeText(e.GetUpdateTime())},
 	}
 	if n := s.GetParked(); n > 0 {
 		lines = append(lines, terminal.Line{
@@ -65,7 +65,9 @@ func WriteEntities(w io.Writer, entities []*crusterv1.Entity) error {
 	var rows [][]string
 	for _, e := range entities {
 		rows = append(rows, []string{
-			e.GetName(), strconv.Itoa(int(e.GetStateVersion())), timeText(e.GetCreatedAt()), timeText(e.GetUpdatedAt()),
+			e.GetName(), strconv.Itoa(int(e.GetStateVersion())), timeText(e.GetCreateTime()), timeText(
+				e.GetUpdateTime(),
+			),
 		})
 	}
 	return terminal.Table(w, []string{"ENTITY", "VERSION", "CREATED", "UPDATED"}, rows)

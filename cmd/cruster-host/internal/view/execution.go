@@ -52,9 +52,9 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		State:           client.StateOf(e.GetState()),
 		Result:          payloadJSON(e.GetResult()),
 		Error:           failureOf(e.GetError()),
-		CreatedAt:       timeOf(e.GetCreatedAt()),
-		FinishedAt:      timeOf(e.GetFinishedAt()),
-		InterruptedAt:   timeOf(e.GetInterruption().GetAt()),
+		CreatedAt:       timeOf(e.GetCreateTime()),
+		FinishedAt:      timeOf(e.GetEndTime()),
+		InterruptedAt:   timeOf(e.GetInterruption().GetRequestTime()),
 		InterruptReason: e.GetInterruption().GetReason(),
 		ParentID:        e.GetParentId(),
 		Parent:          e.GetParent(),
@@ -84,8 +84,8 @@ func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 	all := []terminal.Line{
 		{Name: "execution", Value: terminal.OneLine(v.Name)},
 		{Name: "state", Value: string(v.State)},
-		{Name: "created", Value: timeText(e.GetCreatedAt())},
-		{Name: "finished", Value: timeText(e.GetFinishedAt())},
+		{Name: "created", Value: timeText(e.GetCreateTime())},
+		{Name: "finished", Value: timeText(e.GetEndTime())},
 		{Name: "module", Value: shortDigest(v.Digest)},
 		{Name: "result", Value: Pretty(v.Result)},
 	}
@@ -94,7 +94,7 @@ func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 			terminal.Line{Name: "hint", Value: v.Error.Hint})
 	}
 	if v.InterruptedAt != nil {
-		asked := timeText(e.GetInterruption().GetAt())
+		asked := timeText(e.GetInterruption().GetRequestTime())
 		if v.InterruptReason != "" {
 			asked += " " + terminal.OneLine(v.InterruptReason)
 		}
@@ -144,12 +144,12 @@ func WriteStart(w io.Writer, v Execution, addrFlag string) error {
 func ExistedNote(e *crusterv1.Execution, began time.Time, addrFlag string) string {
 	name, state := terminal.OneLine(e.GetName()), client.StateOf(e.GetState())
 	switch {
-	case state.Final() && e.GetFinishedAt().AsTime().Before(began):
+	case state.Final() && e.GetEndTime().AsTime().Before(began):
 		return fmt.Sprintf(
 			"note: %s had finished before (%s %s); this is its outcome. A new run: '%s' or --if-finished restart",
-			name, state, timeText(e.GetFinishedAt()), restartCommand(name, addrFlag),
+			name, state, timeText(e.GetEndTime()), restartCommand(name, addrFlag),
 		)
-	case e.GetContinued() == 0 && !e.GetCreatedAt().AsTime().Before(began):
+	case e.GetContinued() == 0 && !e.GetCreateTime().AsTime().Before(began):
 		return ""
 	case state == client.Paused:
 		return fmt.Sprintf("note: %s was started before; its input was not replaced", name)
@@ -185,7 +185,7 @@ func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 	}
 	for _, e := range executions {
 		v := ExecutionOf(e)
-		row := []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt())}
+		row := []string{v.Name, string(v.State), timeText(e.GetCreateTime()), timeText(e.GetEndTime())}
 		if publish {
 			row = append(
 				row, terminal.Clip(v.Progress.text(), 40), terminal.Clip(attributesText(e.GetAttributes()), 60),

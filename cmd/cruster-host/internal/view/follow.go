@@ -30,7 +30,7 @@ type LogLine struct {
 }
 
 // FollowedOf is the shape of something that happened to an execution.
-func FollowedOf(r *crusterv1.FollowResponse) Followed {
+func FollowedOf(r *crusterv1.FollowExecutionResponse) Followed {
 	switch {
 	case r.GetEntry() != nil:
 		e := EntryOf(r.GetEntry())
@@ -38,7 +38,7 @@ func FollowedOf(r *crusterv1.FollowResponse) Followed {
 	case r.GetLine() != nil:
 		l := r.GetLine()
 		return Followed{Line: &LogLine{
-			At:       timeOf(l.GetAt()),
+			At:       timeOf(l.GetLogTime()),
 			Level:    slog.Level(l.GetLevel()).String(),
 			Message:  l.GetMessage(),
 			Activity: l.GetActivity(),
@@ -53,7 +53,7 @@ func FollowedOf(r *crusterv1.FollowResponse) Followed {
 }
 
 // WriteFollowed writes a line for something that happened to an execution.
-func WriteFollowed(w io.Writer, r *crusterv1.FollowResponse) error {
+func WriteFollowed(w io.Writer, r *crusterv1.FollowExecutionResponse) error {
 	switch {
 	case r.GetEntry() != nil:
 		e := r.GetEntry()
@@ -63,7 +63,7 @@ func WriteFollowed(w io.Writer, r *crusterv1.FollowResponse) error {
 			what += " of " + strings.TrimSpace(v.OpKind+" "+v.Name)
 		}
 		_, err := fmt.Fprintf(
-			w, "%s  %4d  %s: %s\n", timeText(e.GetAt()), v.Seq, terminal.OneLine(terminal.Clip(what, 80)),
+			w, "%s  %4d  %s: %s\n", timeText(e.GetJournalTime()), v.Seq, terminal.OneLine(terminal.Clip(what, 80)),
 			terminal.OneLine(entryText(v)),
 		)
 		return err
@@ -99,7 +99,7 @@ func writeLine(w io.Writer, l *crusterv1.LogLine) error {
 		from = fmt.Sprintf("%s, attempt %d", l.GetActivity(), l.GetAttempt())
 	}
 	_, err := fmt.Fprintf(
-		w, "%s  %4s  %s: %s\n", timeText(l.GetAt()), slog.Level(l.GetLevel()), terminal.OneLine(from),
+		w, "%s  %4s  %s: %s\n", timeText(l.GetLogTime()), slog.Level(l.GetLevel()), terminal.OneLine(from),
 		terminal.OneLine(l.GetMessage()),
 	)
 	return err

@@ -35,13 +35,13 @@ func EntryOf(e *crusterv1.HistoryEntry) Entry {
 		Seq:      e.GetSeq(),
 		Turn:     e.GetTurn(),
 		Kind:     e.GetKind(),
-		At:       timeOf(e.GetAt()),
+		At:       timeOf(e.GetJournalTime()),
 		Op:       e.GetOp(),
 		OpKind:   e.GetOpKind(),
 		Name:     e.GetName(),
 		Key:      e.GetKey(),
 		Attempts: e.GetAttempts(),
-		NextAt:   timeOf(e.GetNextAt()),
+		NextAt:   timeOf(e.GetNextTime()),
 		Value:    payloadJSON(e.GetValue()),
 		Error:    ErrorOf(e.GetError()),
 		Omitted:  e.GetOmittedBytes(),
@@ -54,7 +54,9 @@ func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
 	for _, e := range entries {
 		v := EntryOf(e)
 		rows = append(rows, []string{
-			strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetAt()), v.Kind, count(v.Op),
+			strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetJournalTime()), v.Kind, count(
+				v.Op,
+			),
 			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), entryText(v),
 		})
 	}

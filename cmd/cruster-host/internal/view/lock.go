@@ -33,13 +33,13 @@ func LockOf(l *crusterv1.EntityLock) Lock {
 		Entity:    l.GetEntity(),
 		Namespace: l.GetNamespace(),
 		Holder:    l.GetHolder(),
-		Since:     timeOf(l.GetSince()),
+		Since:     timeOf(l.GetLockTime()),
 		Waiters:   []LockWaiter{},
 		Waiting:   l.GetWaiting(),
 	}
 	for _, w := range l.GetWaiters() {
 		v.Waiters = append(v.Waiters, LockWaiter{
-			Execution: w.GetExecution(), Operation: w.GetOperation(), Since: timeOf(w.GetSince()),
+			Execution: w.GetExecution(), Operation: w.GetOperation(), Since: timeOf(w.GetQueueTime()),
 		})
 	}
 	return v
@@ -50,7 +50,7 @@ func WriteLocks(w io.Writer, locks []*crusterv1.EntityLock) error {
 	var rows [][]string
 	for _, l := range locks {
 		rows = append(rows, []string{
-			l.GetEntity(), l.GetHolder(), timeText(l.GetSince()), strconv.Itoa(int(l.GetWaiting())), firstWaiter(l),
+			l.GetEntity(), l.GetHolder(), timeText(l.GetLockTime()), strconv.Itoa(int(l.GetWaiting())), firstWaiter(l),
 		})
 	}
 	return terminal.Table(w, []string{"ENTITY", "HOLDER", "SINCE", "WAITING", "FIRST"}, rows)
@@ -65,7 +65,7 @@ func firstWaiter(l *crusterv1.EntityLock) string {
 	if who == "" {
 		who = "a caller"
 	}
-	return who + " (" + first.GetOperation() + ") since " + timeText(first.GetSince())
+	return who + " (" + first.GetOperation() + ") since " + timeText(first.GetQueueTime())
 }
 
 // Unlocked is the JSON of a lock that was taken away.

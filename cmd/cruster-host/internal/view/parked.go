@@ -36,8 +36,8 @@ func ParkedOf(m *crusterv1.ParkedMessage) Parked {
 		Kind:      m.GetKind(),
 		Name:      m.GetName(),
 		Sender:    m.GetSender(),
-		SentAt:    timeOf(m.GetSentAt()),
-		ParkedAt:  timeOf(m.GetParkedAt()),
+		SentAt:    timeOf(m.GetSendTime()),
+		ParkedAt:  timeOf(m.GetParkTime()),
 		Attempts:  m.GetAttempts(),
 		Bytes:     m.GetBytes(),
 		Code:      m.GetReason().GetCode(),
@@ -55,7 +55,7 @@ func WriteParked(w io.Writer, messages []*crusterv1.ParkedMessage) error {
 			name = "start " + name
 		}
 		rows = append(rows, []string{
-			m.GetEntity(), strconv.FormatUint(m.GetPosition(), 10), name, timeText(m.GetParkedAt()),
+			m.GetEntity(), strconv.FormatUint(m.GetPosition(), 10), name, timeText(m.GetParkTime()),
 			strconv.Itoa(int(m.GetAttempts())),
 			m.GetReason().GetCode() + ": " + m.GetReason().GetMessage(),
 		})

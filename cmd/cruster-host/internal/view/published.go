@@ -28,12 +28,12 @@ type Progress struct {
 }
 
 // PublishedOf returns the shape of an execution's published values.
-func PublishedOf(p *crusterv1.GetStateResponse) Published {
+func PublishedOf(p *crusterv1.GetExecutionStateResponse) Published {
 	return Published{
 		State:      stateOf(p.GetState()),
 		Attributes: attributesOf(p.GetAttributes()),
 		Progress:   progressOf(p.GetProgress()),
-		At:         timeOf(p.GetAt()),
+		At:         timeOf(p.GetUpdateTime()),
 	}
 }
 
@@ -107,9 +107,9 @@ func publishedLines(attributes []*crusterv1.Attribute, progress *crusterv1.Progr
 }
 
 // WritePublished writes an execution's published values.
-func WritePublished(w io.Writer, p *crusterv1.GetStateResponse) error {
+func WritePublished(w io.Writer, p *crusterv1.GetExecutionStateResponse) error {
 	lines := append(publishedLines(p.GetAttributes(), p.GetProgress()), terminal.Line{
-		Name: "changed", Value: timeText(p.GetAt()),
+		Name: "changed", Value: timeText(p.GetUpdateTime()),
 	})
 	if err := terminal.Lines(w, lines...); err != nil {
 		return err

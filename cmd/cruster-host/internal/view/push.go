@@ -21,7 +21,7 @@ type Push struct {
 }
 
 // PushOf is the shape of a push; moveOpen says that open executions were to be moved.
-func PushOf(r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool) Push {
+func PushOf(r *crusterv1.PushResult, size *ModuleSize, moveOpen bool) Push {
 	v := Push{Deployment: DeploymentOf(r.GetDeployment()), Size: size}
 	if !moveOpen {
 		return v
@@ -37,7 +37,7 @@ func PushOf(r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool) Push {
 
 // WritePush writes the pushed deployment, the outcomes of the moves of open executions, and a
 // command that runs the first workflow.
-func WritePush(w io.Writer, r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool, addrFlag string) error {
+func WritePush(w io.Writer, r *crusterv1.PushResult, size *ModuleSize, moveOpen bool, addrFlag string) error {
 	d := r.GetDeployment()
 	all := []terminal.Line{
 		{Name: "deployment", Value: d.GetName()},

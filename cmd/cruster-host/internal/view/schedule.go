@@ -70,13 +70,13 @@ func ScheduleOf(s *crusterv1.Schedule) Schedule {
 		MaxQueued: spec.GetMaxQueued(),
 		Jitter:    lengthText(spec.GetJitter()),
 		CatchUp:   lengthText(spec.GetCatchUp()),
-		NotBefore: timeOf(spec.GetNotBefore()),
-		NotAfter:  timeOf(spec.GetNotAfter()),
+		NotBefore: timeOf(spec.GetStartTime()),
+		NotAfter:  timeOf(spec.GetEndTime()),
 		MaxRuns:   spec.GetMaxRuns(),
 		Paused:    s.GetPaused(),
 		Note:      s.GetNote(),
-		CreatedAt: timeOf(s.GetCreatedAt()),
-		UpdatedAt: timeOf(s.GetUpdatedAt()),
+		CreatedAt: timeOf(s.GetCreateTime()),
+		UpdatedAt: timeOf(s.GetUpdateTime()),
 		Next:      []time.Time{},
 		Recent:    []ScheduleRun{},
 		Open:      append([]string{}, s.GetOpen()...),
@@ -87,7 +87,7 @@ func ScheduleOf(s *crusterv1.Schedule) Schedule {
 		Missed:    s.GetMissed(),
 		Refused:   s.GetRefused(),
 	}
-	for _, at := range s.GetUpcoming() {
+	for _, at := range s.GetUpcomingTimes() {
 		v.Next = append(v.Next, at.AsTime())
 	}
 	for _, run := range s.GetRecent() {
@@ -99,7 +99,7 @@ func ScheduleOf(s *crusterv1.Schedule) Schedule {
 // ScheduleRunOf returns the shape of the outcome of a start.
 func ScheduleRunOf(run *crusterv1.ScheduleRun) ScheduleRun {
 	return ScheduleRun{
-		At:        timeOf(run.GetAt()),
+		At:        timeOf(run.GetTickTime()),
 		Cause:     lastWord(run.GetCause().String(), "START_CAUSE_"),
 		Outcome:   startText(run.GetOutcome()),
 		Count:     run.GetCount(),
@@ -158,7 +158,7 @@ func lengthText(d *durationpb.Duration) string {
 func WriteSchedule(w io.Writer, s *crusterv1.Schedule) error {
 	v := ScheduleOf(s)
 	var next []string
-	for _, at := range s.GetUpcoming() {
+	for _, at := range s.GetUpcomingTimes() {
 		next = append(next, timeText(at))
 	}
 	state := "active"
@@ -174,8 +174,8 @@ func WriteSchedule(w io.Writer, s *crusterv1.Schedule) error {
 		{Name: "overlap", Value: overlapText(&v)},
 		{Name: "jitter", Value: v.Jitter},
 		{Name: "catch-up", Value: v.CatchUp},
-		{Name: "not before", Value: timeText(s.GetSpec().GetNotBefore())},
-		{Name: "not after", Value: timeText(s.GetSpec().GetNotAfter())},
+		{Name: "not before", Value: timeText(s.GetSpec().GetStartTime())},
+		{Name: "not after", Value: timeText(s.GetSpec().GetEndTime())},
 		{Name: "max runs", Value: countText(v.MaxRuns)},
 		{Name: "state", Value: state},
 		{Name: "note", Value: noteText(v.Note)},
@@ -209,8 +209,8 @@ func WriteDeclared(w io.Writer, schedules []*crusterv1.Schedule) error {
 	for _, s := range schedules {
 		v := ScheduleOf(s)
 		next := "-"
-		if len(s.GetUpcoming()) > 0 {
-			next = timeText(s.GetUpcoming()[0])
+		if len(s.GetUpcomingTimes()) > 0 {
+			next = timeText(s.GetUpcomingTimes()[0])
 		}
 		if v.Paused {
 			next = "paused"
@@ -258,7 +258,9 @@ func WriteScheduleRuns(w io.Writer, runs []*crusterv1.ScheduleRun) error {
 			outcome += " ×" + strconv.FormatInt(v.Count, 10)
 		}
 		rows = append(rows, []string{
-			timeText(run.GetAt()), v.Cause, outcome, string(v.State), v.Execution, terminal.Clip(v.Error.Text(), 60),
+			timeText(run.GetTickTime()), v.Cause, outcome, string(v.State), v.Execution, terminal.Clip(
+				v.Error.Text(), 60,
+			),
 		})
 	}
 	return terminal.Table(w, []string{"AT", "CAUSE", "OUTCOME", "STATE", "EXECUTION", "ERROR"}, rows)
@@ -270,14 +272,14 @@ func WriteSchedules(w io.Writer, schedules []*crusterv1.Schedule) error {
 	for _, s := range schedules {
 		v := ScheduleOf(s)
 		next, last := "", ""
-		if len(s.GetUpcoming()) > 0 {
-			next = timeText(s.GetUpcoming()[0])
+		if len(s.GetUpcomingTimes()) > 0 {
+			next = timeText(s.GetUpcomingTimes()[0])
 		}
 		if v.Paused {
 			next = "paused"
 		}
 		if n := len(s.GetRecent()); n > 0 {
-			last = timeText(s.GetRecent()[n-1].GetAt()) + " " + v.Recent[n-1].Outcome
+			last = timeText(s.GetRecent()[n-1].GetTickTime()) + " " + v.Recent[n-1].Outcome
 		}
 		rows = append(rows, []string{v.Name, v.Workflow, v.Times, v.TimeZone, next, last})
 	}

@@ -46,23 +46,23 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		started := view.StartedExecutionOf(parse(t, d, &crusterv1.Execution{}), d.HasArg("existed"))
 		return started, view.WriteStart(w, started, addrFlag(d))
 	case "executions":
-		list := parse(t, d, &crusterv1.ListResponse{}).GetExecutions()
+		list := parse(t, d, &crusterv1.ListExecutionsResponse{}).GetExecutions()
 		return nil, view.WriteExecutions(w, list)
 	case "description":
-		response := parse(t, d, &crusterv1.DescribeResponse{})
+		response := parse(t, d, &crusterv1.GetExecutionResponse{})
 		return view.DescriptionOf(response), view.WriteDescription(w, response, addrFlag(d))
 	case "waits":
-		w.WriteString(cmp.Or(view.WaitsFor(parse(t, d, &crusterv1.DescribeResponse{})), "nothing") + "\n")
+		w.WriteString(cmp.Or(view.WaitsFor(parse(t, d, &crusterv1.GetExecutionResponse{})), "nothing") + "\n")
 		return nil, nil
 	case "history":
 		var shapes []view.Entry
-		entries := parse(t, d, &crusterv1.HistoryResponse{}).GetEntries()
+		entries := parse(t, d, &crusterv1.ListHistoryResponse{}).GetEntries()
 		for _, e := range entries {
 			shapes = append(shapes, view.EntryOf(e))
 		}
 		return shapes, view.WriteHistory(w, entries)
 	case "push":
-		response := parse(t, d, &crusterv1.PushResponse{})
+		response := parse(t, d, &crusterv1.PushResult{})
 		return view.PushOf(response, nil, d.HasArg("moved")), view.WritePush(
 			w, response, nil, d.HasArg("moved"), addrFlag(d),
 		)
@@ -70,18 +70,20 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		deployment := parse(t, d, &crusterv1.Deployment{})
 		return view.DeploymentOf(deployment), view.WriteDeployment(w, deployment, addrFlag(d))
 	case "deployments":
-		return nil, view.WriteDeployments(w, parse(t, d, &crusterv1.ListModulesResponse{}).GetDeployments())
+		return nil, view.WriteDeployments(w, parse(t, d, &crusterv1.ListDeploymentsResponse{}).GetDeployments())
 	case "diff":
 		diff := parse(t, d, &crusterv1.Diff{})
 		return view.DiffOf(diff), view.WriteDiff(w, diff)
 	case "check":
 		check := view.NewCheck("shop")
-		for _, r := range parseLines(t, d, func() *crusterv1.CheckResponse { return &crusterv1.CheckResponse{} }) {
+		for _, r := range parseLines(
+			t, d, func() *crusterv1.CheckModuleResponse { return &crusterv1.CheckModuleResponse{} },
+		) {
 			check.Add(r)
 		}
 		return check, view.WriteCheck(w, check)
 	case "checked":
-		return view.CheckedOf(parse(t, d, &crusterv1.CheckResponse{})), nil
+		return view.CheckedOf(parse(t, d, &crusterv1.CheckModuleResponse{})), nil
 	case "moves":
 		results := parseLines(t, d, func() *crusterv1.MoveResult { return &crusterv1.MoveResult{} })
 		var shapes []view.Moved
@@ -133,7 +135,7 @@ func addrFlag(d *datadriven.TestData) string {
 func TestEmptyListsAreLists(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []any{
-		view.DescriptionOf(&crusterv1.DescribeResponse{}), view.DeploymentOf(&crusterv1.Deployment{}),
+		view.DescriptionOf(&crusterv1.GetExecutionResponse{}), view.DeploymentOf(&crusterv1.Deployment{}),
 	} {
 		raw, err := json.Marshal(shape)
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ const turnKind = "turn"
 const maxWaits = 3
 
 // WaitsFor describes in a line the waits of an execution; empty if it has none.
-func WaitsFor(d *crusterv1.DescribeResponse) string {
+func WaitsFor(d *crusterv1.GetExecutionResponse) string {
 	var named []string
 	others := int(d.GetPendingOmitted())
 	for _, p := range d.GetPending() {
@@ -44,12 +44,12 @@ func WaitsFor(d *crusterv1.DescribeResponse) string {
 
 // WaitsForTurn says in a line that a request to an execution waits for its code, which computes; nothing if it does
 // not.
-func WaitsForTurn(d *crusterv1.DescribeResponse) string {
+func WaitsForTurn(d *crusterv1.GetExecutionResponse) string {
 	for _, p := range d.GetPending() {
 		if p.GetKind() == turnKind {
 			return terminal.OneLine(fmt.Sprintf(
 				"the code of %s has been computing since %s; the request is taken when its turn ends",
-				d.GetExecution().GetName(), timeText(p.GetSince()),
+				d.GetExecution().GetName(), timeText(p.GetIssueTime()),
 			))
 		}
 	}
@@ -62,7 +62,7 @@ func WaitsForLock(locks []*crusterv1.EntityLock, entity string) string {
 		if l.GetEntity() == entity {
 			return terminal.OneLine(fmt.Sprintf(
 				"%s has been locked by %s since %s; the call is performed when the lock is released",
-				entity, l.GetHolder(), timeText(l.GetSince()),
+				entity, l.GetHolder(), timeText(l.GetLockTime()),
 			))
 		}
 	}
@@ -78,7 +78,7 @@ func listens(p *crusterv1.PendingOp) bool {
 // waitText describes the wait of an op.
 func waitText(p *crusterv1.PendingOp) string {
 	if p.GetKind() == turnKind {
-		return "its own code, which computes since " + timeText(p.GetSince())
+		return "its own code, which computes since " + timeText(p.GetIssueTime())
 	}
 	text := strings.TrimSpace(p.GetKind() + " " + terminal.Clip(p.GetName(), 40))
 	if callee := p.GetCallee(); callee != "" {
@@ -87,7 +87,7 @@ func waitText(p *crusterv1.PendingOp) string {
 	if p.GetAttempt() > 1 {
 		text += fmt.Sprintf(", attempt %d", p.GetAttempt())
 	}
-	if due := timeText(p.GetDueAt()); due != "" {
+	if due := timeText(p.GetDueTime()); due != "" {
 		text += " at " + due
 	}
 	if last := ErrorOf(p.GetLastError()); last != nil {

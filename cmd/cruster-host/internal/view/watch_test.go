@@ -17,7 +17,7 @@ func TestWriteOpenAfterChange(t *testing.T) {
 
 	c := NewCheck("shop")
 	add := func(c *Check, key string, fits bool, state crusterv1.State) {
-		c.Add(&crusterv1.CheckResponse{
+		c.Add(&crusterv1.CheckModuleResponse{
 			Execution: &crusterv1.Execution{Name: "shop/Buy/" + key, Workflow: "shop/Buy", State: state},
 			Fits:      fits,
 			Reason:    "it leaves out a step",
@@ -70,7 +70,7 @@ shop: 1 of 3 open executions fit`,
 	} {
 		out.Reset()
 		p := NewCheck("shop")
-		p.Add(&crusterv1.CheckResponse{Execution: &crusterv1.Execution{
+		p.Add(&crusterv1.CheckModuleResponse{Execution: &crusterv1.Execution{
 			Name:     "shop/Buy/p",
 			Workflow: "shop/Buy",
 			State:    crusterv1.State_STATE_PAUSED,
@@ -103,7 +103,7 @@ func TestWriteOpenOnTheModule(t *testing.T) {
 	c := NewCheck("shop")
 	c.Digest = "new"
 	for key, digest := range map[string]string{"1": "new", "2": "old", "3": "new"} {
-		c.Add(&crusterv1.CheckResponse{
+		c.Add(&crusterv1.CheckModuleResponse{
 			Execution: &crusterv1.Execution{Name: "shop/Buy/" + key, Workflow: "shop/Buy", Digest: digest}, Fits: true,
 		})
 	}

@@ -74,10 +74,10 @@ pub struct Execution {
     pub error: ::core::option::Option<Error>,
     /// When its start became durable.
     #[prost(message, optional, tag = "10")]
-    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
     /// When it became final; absent before.
     #[prost(message, optional, tag = "11")]
-    pub finished_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub end_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The request to stop, if there was one.
     #[prost(message, optional, tag = "12")]
     pub interruption: ::core::option::Option<Interruption>,
@@ -89,20 +89,20 @@ pub struct Execution {
     #[prost(string, tag = "14")]
     pub run_id: ::prost::alloc::string::String,
     /// The attributes for searches, by name. Describe and List tell them.
-    #[prost(message, repeated, tag = "16")]
+    #[prost(message, repeated, tag = "15")]
     pub attributes: ::prost::alloc::vec::Vec<Attribute>,
     /// How far it says that it is, for people. Describe and List tell it.
-    #[prost(message, optional, tag = "17")]
+    #[prost(message, optional, tag = "16")]
     pub progress: ::core::option::Option<Progress>,
     /// How many runs of the execution came before this one: each has continued as the next.
-    #[prost(uint32, tag = "18")]
+    #[prost(uint32, tag = "17")]
     pub continued: u32,
     /// The run id of the first of them; the same as run_id if there is none before.
-    #[prost(string, tag = "19")]
+    #[prost(string, tag = "18")]
     pub chain_id: ::prost::alloc::string::String,
     /// The name of the execution whose op started this one: "deployment/Workflow/key". Describe
     /// tells it, unless that one was deleted.
-    #[prost(string, tag = "20")]
+    #[prost(string, tag = "19")]
     pub parent: ::prost::alloc::string::String,
 }
 /// Attribute is a name and a value by which executions are found.
@@ -152,7 +152,7 @@ pub struct Progress {
 pub struct Interruption {
     /// When it was made.
     #[prost(message, optional, tag = "1")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub request_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Why.
     #[prost(string, tag = "2")]
     pub reason: ::prost::alloc::string::String,
@@ -280,9 +280,9 @@ impl State {
         }
     }
 }
-/// ResolveRequest settles a promise with a value.
+/// ResolveDeferredRequest settles a promise with a value.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResolveRequest {
+pub struct ResolveDeferredRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -296,12 +296,12 @@ pub struct ResolveRequest {
     #[prost(message, optional, tag = "4")]
     pub value: ::core::option::Option<Payload>,
 }
-/// ResolveResponse says that the settlement is durable.
+/// ResolveDeferredResponse says that the settlement is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResolveResponse {}
-/// RejectRequest settles a promise with an error.
+pub struct ResolveDeferredResponse {}
+/// RejectDeferredRequest settles a promise with an error.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RejectRequest {
+pub struct RejectDeferredRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -318,9 +318,9 @@ pub struct RejectRequest {
     #[prost(string, tag = "5")]
     pub r#type: ::prost::alloc::string::String,
 }
-/// RejectResponse says that the settlement is durable.
+/// RejectDeferredResponse says that the settlement is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RejectResponse {}
+pub struct RejectDeferredResponse {}
 /// Generated client implementations.
 pub mod deferred_service_client {
     #![allow(
@@ -405,11 +405,11 @@ pub mod deferred_service_client {
             self
         }
         /// Resolve settles a promise with a value.
-        pub async fn resolve(
+        pub async fn resolve_deferred(
             &mut self,
-            request: impl tonic::IntoRequest<super::ResolveRequest>,
+            request: impl tonic::IntoRequest<super::ResolveDeferredRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ResolveResponse>,
+            tonic::Response<super::ResolveDeferredResponse>,
             tonic::Status,
         > {
             self.inner
@@ -422,546 +422,21 @@ pub mod deferred_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.DeferredService/Resolve",
+                "/cruster.v1.DeferredService/ResolveDeferred",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.DeferredService", "Resolve"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.DeferredService", "ResolveDeferred"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Reject settles a promise with an error.
-        pub async fn reject(
+        pub async fn reject_deferred(
             &mut self,
-            request: impl tonic::IntoRequest<super::RejectRequest>,
-        ) -> std::result::Result<tonic::Response<super::RejectResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.DeferredService/Reject",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.DeferredService", "Reject"));
-            self.inner.unary(req, path, codec).await
-        }
-    }
-}
-/// Operation names an operation of an entity, with its input.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Operation {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "2")]
-    pub entity: ::prost::alloc::string::String,
-    /// The operation's name.
-    #[prost(string, tag = "3")]
-    pub name: ::prost::alloc::string::String,
-    /// The input. Absent means an empty struct if the type of the input is a struct
-    /// that requires no field and may not be null; otherwise absent means null.
-    #[prost(message, optional, tag = "4")]
-    pub input: ::core::option::Option<Payload>,
-    /// The caller's own name of the request, by which the host knows it again. Empty
-    /// means that it is not repeated.
-    #[prost(string, tag = "5")]
-    pub request_id: ::prost::alloc::string::String,
-    /// Says that the request was made before, and that it is not known whether it arrived. A
-    /// call of an operation of an entity without a state that is not persisted is refused then
-    /// (CR-6014): the host does not know it again, and would perform it a second time.
-    #[prost(bool, tag = "6")]
-    pub again: bool,
-}
-/// CallRequest asks for an operation.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CallRequest {
-    /// What to perform.
-    #[prost(message, optional, tag = "1")]
-    pub operation: ::core::option::Option<Operation>,
-    /// The wanted form of the result.
-    #[prost(enumeration = "Encoding", tag = "2")]
-    pub encoding: i32,
-}
-/// CallResponse is the outcome of an operation.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CallResponse {
-    /// The result, if it succeeded.
-    #[prost(message, optional, tag = "1")]
-    pub result: ::core::option::Option<Payload>,
-    /// Why it failed. A failed call has changed nothing.
-    #[prost(message, optional, tag = "2")]
-    pub error: ::core::option::Option<Error>,
-}
-/// CallsRequest is some of the calls of a stream.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct CallsRequest {
-    /// The calls, at most 1000. If more than 2500 of a stream are under way, those
-    /// beyond are refused (CR-5002), and can be made again later.
-    #[prost(message, repeated, tag = "1")]
-    pub calls: ::prost::alloc::vec::Vec<StreamedCall>,
-    /// The ids of earlier ones whose callers no longer wait; they are not answered.
-    #[prost(uint64, repeated, tag = "2")]
-    pub given_up: ::prost::alloc::vec::Vec<u64>,
-}
-/// StreamedCall is one of the calls of a stream.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct StreamedCall {
-    /// Tells it from the others of the stream: above the id of the call before.
-    #[prost(uint64, tag = "1")]
-    pub id: u64,
-    /// What to perform.
-    #[prost(message, optional, tag = "2")]
-    pub request: ::core::option::Option<CallRequest>,
-    /// For how long the caller waits; absent means for as long as the stream is there.
-    #[prost(message, optional, tag = "3")]
-    pub timeout: ::core::option::Option<::prost_types::Duration>,
-}
-/// CallsResponse is some of the answers of a stream.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct CallsResponse {
-    /// The answers.
-    #[prost(message, repeated, tag = "1")]
-    pub answers: ::prost::alloc::vec::Vec<StreamedAnswer>,
-    /// In the last message of a host that ends the stream: the id of the last call that
-    /// it took, 0 if none. Those above it were not performed, and can be made again.
-    #[prost(uint64, optional, tag = "2")]
-    pub last_taken: ::core::option::Option<u64>,
-}
-/// StreamedAnswer answers one of the calls of a stream.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct StreamedAnswer {
-    /// The call.
-    #[prost(uint64, tag = "1")]
-    pub id: u64,
-    /// The outcome.
-    #[prost(message, optional, tag = "2")]
-    pub response: ::core::option::Option<CallResponse>,
-    /// If there is no outcome, why: the status that a Call would have, a
-    /// google.rpc.Status.
-    #[prost(bytes = "vec", tag = "3")]
-    pub status: ::prost::alloc::vec::Vec<u8>,
-}
-/// SendRequest asks for an operation whose caller does not wait.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SendRequest {
-    /// What to perform.
-    #[prost(message, optional, tag = "1")]
-    pub operation: ::core::option::Option<Operation>,
-}
-/// SendResponse says that the message is durable.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SendResponse {}
-/// StateRequest asks for the state of an entity.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct StateRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "2")]
-    pub entity: ::prost::alloc::string::String,
-    /// The wanted form of the state.
-    #[prost(enumeration = "Encoding", tag = "3")]
-    pub encoding: i32,
-}
-/// StateResponse is an entity as it is.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct StateResponse {
-    /// The entity.
-    #[prost(message, optional, tag = "1")]
-    pub entity: ::core::option::Option<Entity>,
-    /// Its state.
-    #[prost(message, optional, tag = "2")]
-    pub state: ::core::option::Option<Payload>,
-    /// How many of its messages are parked; 1000 means that many or more.
-    #[prost(int32, tag = "3")]
-    pub parked: i32,
-}
-/// Entity is an entity with a state.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Entity {
-    /// The name for people and for other calls: "deployment/Type/id".
-    #[prost(string, tag = "1")]
-    pub name: ::prost::alloc::string::String,
-    /// The tenant it belongs to.
-    #[prost(string, tag = "2")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The type: "deployment/Type".
-    #[prost(string, tag = "3")]
-    pub r#type: ::prost::alloc::string::String,
-    /// The id, as its callers know it.
-    #[prost(string, tag = "4")]
-    pub id: ::prost::alloc::string::String,
-    /// The version of the shape of its state.
-    #[prost(uint32, tag = "5")]
-    pub state_version: u32,
-    /// When its first operation became durable.
-    #[prost(message, optional, tag = "6")]
-    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// When its state was last changed.
-    #[prost(message, optional, tag = "7")]
-    pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
-}
-/// ListEntitiesRequest asks for a page of entities.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListEntitiesRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// "deployment/Type", or "deployment/" for all of a deployment; empty means all.
-    #[prost(string, tag = "2")]
-    pub r#type: ::prost::alloc::string::String,
-    /// How many at most: 1 to 1000; 0 means 100.
-    #[prost(int32, tag = "3")]
-    pub page_size: i32,
-    /// The next_page_token of the page before.
-    #[prost(string, tag = "4")]
-    pub page_token: ::prost::alloc::string::String,
-}
-/// ListEntitiesResponse holds a page of entities.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListEntitiesResponse {
-    /// The entities, without their states.
-    #[prost(message, repeated, tag = "1")]
-    pub entities: ::prost::alloc::vec::Vec<Entity>,
-    /// The page_token of the next page; empty if this is the last.
-    #[prost(string, tag = "2")]
-    pub next_page_token: ::prost::alloc::string::String,
-}
-/// DestroyRequest asks for the state of an entity to be deleted.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DestroyRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "2")]
-    pub entity: ::prost::alloc::string::String,
-    /// The caller's own name of the request, as in Operation.
-    #[prost(string, tag = "3")]
-    pub request_id: ::prost::alloc::string::String,
-}
-/// DestroyResponse says that the state is gone.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DestroyResponse {}
-/// ListLocksRequest asks for a page of locks.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListLocksRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// How many to look at: 1 to 1000; 0 means 100. A page may hold fewer.
-    #[prost(int32, tag = "2")]
-    pub page_size: i32,
-    /// The next_page_token of the page before.
-    #[prost(string, tag = "3")]
-    pub page_token: ::prost::alloc::string::String,
-}
-/// ListLocksResponse holds a page of locks.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListLocksResponse {
-    /// The locks that are held.
-    #[prost(message, repeated, tag = "1")]
-    pub locks: ::prost::alloc::vec::Vec<EntityLock>,
-    /// The page_token of the next page; empty if this is the last.
-    #[prost(string, tag = "2")]
-    pub next_page_token: ::prost::alloc::string::String,
-}
-/// EntityLock is an entity that is locked.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct EntityLock {
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "1")]
-    pub entity: ::prost::alloc::string::String,
-    /// The tenant it belongs to.
-    #[prost(string, tag = "2")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The execution that has locked it: "deployment/Workflow/key".
-    #[prost(string, tag = "3")]
-    pub holder: ::prost::alloc::string::String,
-    /// When.
-    #[prost(message, optional, tag = "4")]
-    pub since: ::core::option::Option<::prost_types::Timestamp>,
-    /// The first callers queued for the lock, in order.
-    #[prost(message, repeated, tag = "5")]
-    pub waiters: ::prost::alloc::vec::Vec<LockWaiter>,
-    /// How many wait.
-    #[prost(int32, tag = "6")]
-    pub waiting: i32,
-}
-/// LockWaiter is a caller queued for the lock of an entity.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct LockWaiter {
-    /// The execution that waits; empty if it is a client, another entity, or not known.
-    #[prost(string, tag = "1")]
-    pub execution: ::prost::alloc::string::String,
-    /// The cause of the wait: "lock", or the name of the operation.
-    #[prost(string, tag = "2")]
-    pub operation: ::prost::alloc::string::String,
-    /// Since when.
-    #[prost(message, optional, tag = "3")]
-    pub since: ::core::option::Option<::prost_types::Timestamp>,
-}
-/// UnlockRequest asks for the lock of an entity to be taken away.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct UnlockRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "2")]
-    pub entity: ::prost::alloc::string::String,
-}
-/// UnlockResponse says that the entity is not locked any more.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct UnlockResponse {
-    /// The execution that had locked it; empty if none had.
-    #[prost(string, tag = "1")]
-    pub holder: ::prost::alloc::string::String,
-}
-/// ListParkedRequest asks for a page of parked messages.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListParkedRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// Only those of this type, "deployment/Type"; or of a deployment, "deployment/".
-    #[prost(string, tag = "2")]
-    pub r#type: ::prost::alloc::string::String,
-    /// Only those of this entity, "deployment/Type/id". It comes without a type.
-    #[prost(string, tag = "3")]
-    pub entity: ::prost::alloc::string::String,
-    /// How many: 1 to 1000; 0 means 100.
-    #[prost(int32, tag = "4")]
-    pub page_size: i32,
-    /// The next_page_token of the page before.
-    #[prost(string, tag = "5")]
-    pub page_token: ::prost::alloc::string::String,
-}
-/// ListParkedResponse holds a page of parked messages.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListParkedResponse {
-    /// The messages.
-    #[prost(message, repeated, tag = "1")]
-    pub messages: ::prost::alloc::vec::Vec<ParkedMessage>,
-    /// The page_token of the next page; empty if this is the last.
-    #[prost(string, tag = "2")]
-    pub next_page_token: ::prost::alloc::string::String,
-}
-/// ParkedMessage is a message of an inbox that was acknowledged and could not be
-/// performed.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ParkedMessage {
-    /// The entity it is for: "deployment/Type/id".
-    #[prost(string, tag = "1")]
-    pub entity: ::prost::alloc::string::String,
-    /// The tenant it belongs to.
-    #[prost(string, tag = "2")]
-    pub namespace: ::prost::alloc::string::String,
-    /// Its place among the messages of the entity, by which it is retried or dropped.
-    #[prost(uint64, tag = "3")]
-    pub position: u64,
-    /// The kind of the message: "call" is an operation, "start" a workflow that the entity
-    /// wants to have started.
-    #[prost(string, tag = "4")]
-    pub kind: ::prost::alloc::string::String,
-    /// The name of the operation, or of the workflow.
-    #[prost(string, tag = "5")]
-    pub name: ::prost::alloc::string::String,
-    /// When it was sent.
-    #[prost(message, optional, tag = "6")]
-    pub sent_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// When it was parked.
-    #[prost(message, optional, tag = "7")]
-    pub parked_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// How often it was tried, since it was sent or retried.
-    #[prost(int32, tag = "8")]
-    pub attempts: i32,
-    /// Why it could not be performed.
-    #[prost(message, optional, tag = "9")]
-    pub reason: ::core::option::Option<Error>,
-    /// The execution that sent it; empty if a client or an entity did, or if it is gone.
-    #[prost(string, tag = "10")]
-    pub sender: ::prost::alloc::string::String,
-    /// How many bytes it has.
-    #[prost(int64, tag = "11")]
-    pub bytes: i64,
-}
-/// RetryParkedRequest asks for parked messages to be performed.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RetryParkedRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "2")]
-    pub entity: ::prost::alloc::string::String,
-    /// The positions of the messages. A position without a parked message fails the
-    /// request (CR-6017).
-    #[prost(uint64, repeated, tag = "3")]
-    pub positions: ::prost::alloc::vec::Vec<u64>,
-    /// All parked messages of the entity, in place of positions.
-    #[prost(bool, tag = "4")]
-    pub all: bool,
-}
-/// RetryParkedResponse says that the messages are in the inbox of their entity.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RetryParkedResponse {
-    /// How many.
-    #[prost(int32, tag = "1")]
-    pub messages: i32,
-}
-/// DropParkedRequest asks for parked messages to be given up.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DropParkedRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The entity: "deployment/Type/id".
-    #[prost(string, tag = "2")]
-    pub entity: ::prost::alloc::string::String,
-    /// The positions of the messages. A position without a parked message fails the
-    /// request (CR-6017).
-    #[prost(uint64, repeated, tag = "3")]
-    pub positions: ::prost::alloc::vec::Vec<u64>,
-    /// All parked messages of the entity, in place of positions.
-    #[prost(bool, tag = "4")]
-    pub all: bool,
-}
-/// DropParkedResponse says that the messages are gone.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DropParkedResponse {
-    /// How many.
-    #[prost(int32, tag = "1")]
-    pub messages: i32,
-}
-/// Generated client implementations.
-pub mod entity_service_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
-    use tonic::codegen::*;
-    use tonic::codegen::http::Uri;
-    /// EntityService calls entities and looks at them.
-    ///
-    /// An entity is there from its first call on. A request with a request_id may be
-    /// repeated: within the host's request window it is performed once, and answered
-    /// the same each time.
-    #[derive(Debug, Clone)]
-    pub struct EntityServiceClient<T> {
-        inner: tonic::client::Grpc<T>,
-    }
-    impl<T> EntityServiceClient<T>
-    where
-        T: tonic::client::GrpcService<tonic::body::Body>,
-        T::Error: Into<StdError>,
-        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
-        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
-    {
-        pub fn new(inner: T) -> Self {
-            let inner = tonic::client::Grpc::new(inner);
-            Self { inner }
-        }
-        pub fn with_origin(inner: T, origin: Uri) -> Self {
-            let inner = tonic::client::Grpc::with_origin(inner, origin);
-            Self { inner }
-        }
-        pub fn with_interceptor<F>(
-            inner: T,
-            interceptor: F,
-        ) -> EntityServiceClient<InterceptedService<T, F>>
-        where
-            F: tonic::service::Interceptor,
-            T::ResponseBody: Default,
-            T: tonic::codegen::Service<
-                http::Request<tonic::body::Body>,
-                Response = http::Response<
-                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
-                >,
-            >,
-            <T as tonic::codegen::Service<
-                http::Request<tonic::body::Body>,
-            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
-        {
-            EntityServiceClient::new(InterceptedService::new(inner, interceptor))
-        }
-        /// Compress requests with the given encoding.
-        ///
-        /// This requires the server to support it otherwise it might respond with an
-        /// error.
-        #[must_use]
-        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
-            self.inner = self.inner.send_compressed(encoding);
-            self
-        }
-        /// Enable decompressing responses.
-        #[must_use]
-        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
-            self.inner = self.inner.accept_compressed(encoding);
-            self
-        }
-        /// Limits the maximum size of a decoded message.
-        ///
-        /// Default: `4MB`
-        #[must_use]
-        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
-            self.inner = self.inner.max_decoding_message_size(limit);
-            self
-        }
-        /// Limits the maximum size of an encoded message.
-        ///
-        /// Default: `usize::MAX`
-        #[must_use]
-        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
-            self.inner = self.inner.max_encoding_message_size(limit);
-            self
-        }
-        /// Call performs an operation and answers with its outcome. If the operation
-        /// changes something, that is durable by then. If the caller's deadline passes
-        /// first, the error says whether the call was accepted.
-        pub async fn call(
-            &mut self,
-            request: impl tonic::IntoRequest<super::CallRequest>,
-        ) -> std::result::Result<tonic::Response<super::CallResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/Call",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "Call"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Calls performs many operations over one stream, for a client that has many
-        /// under way at a time: several travel in one message, and each costs a fraction
-        /// of a Call. Each is performed, bounded and answered by itself, in any order. A
-        /// client that wants no more ends its side, and receives the answers under way. A
-        /// host that ends the stream says up to which call it took them. A connection has
-        /// few such streams; further ones are refused (CR-5002).
-        pub async fn calls(
-            &mut self,
-            request: impl tonic::IntoStreamingRequest<Message = super::CallsRequest>,
+            request: impl tonic::IntoRequest<super::RejectDeferredRequest>,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::CallsResponse>>,
+            tonic::Response<super::RejectDeferredResponse>,
             tonic::Status,
         > {
             self.inner
@@ -974,238 +449,11 @@ pub mod entity_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/Calls",
-            );
-            let mut req = request.into_streaming_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "Calls"));
-            self.inner.streaming(req, path, codec).await
-        }
-        /// Send has an operation performed without waiting for it. It answers as soon as
-        /// the message is durable.
-        pub async fn send(
-            &mut self,
-            request: impl tonic::IntoRequest<super::SendRequest>,
-        ) -> std::result::Result<tonic::Response<super::SendResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/Send",
+                "/cruster.v1.DeferredService/RejectDeferred",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "Send"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// State reads the state of an entity: the effect of all operations that were answered
-        /// before.
-        pub async fn state(
-            &mut self,
-            request: impl tonic::IntoRequest<super::StateRequest>,
-        ) -> std::result::Result<tonic::Response<super::StateResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/State",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "State"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// List pages through the entities that have a state, by type and id.
-        pub async fn list(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListEntitiesRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListEntitiesResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/List",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "List"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Destroy deletes the state of an entity. Calls that came before are performed
-        /// first; a later call makes another entity of the same name.
-        pub async fn destroy(
-            &mut self,
-            request: impl tonic::IntoRequest<super::DestroyRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::DestroyResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/Destroy",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "Destroy"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// ListLocks pages through the entities that executions have locked, and tells
-        /// the executions that wait for them.
-        pub async fn list_locks(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListLocksRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListLocksResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/ListLocks",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "ListLocks"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Unlock takes the lock of an entity away from the execution that has it. The
-        /// critical section of that execution is broken: others may change the entity, and
-        /// its next call of the entity fails. It is for operators who know that it will not
-        /// come to its end.
-        pub async fn unlock(
-            &mut self,
-            request: impl tonic::IntoRequest<super::UnlockRequest>,
-        ) -> std::result::Result<tonic::Response<super::UnlockResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/Unlock",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "Unlock"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// ListParked pages through messages that were acknowledged and could not be
-        /// performed, by type, id and position. They are kept until they are retried or
-        /// dropped.
-        pub async fn list_parked(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListParkedRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListParkedResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/ListParked",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "ListParked"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// RetryParked has parked messages of an entity performed, in their places. A message that
-        /// cannot be performed is parked again.
-        pub async fn retry_parked(
-            &mut self,
-            request: impl tonic::IntoRequest<super::RetryParkedRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::RetryParkedResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/RetryParked",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "RetryParked"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// DropParked gives parked messages of an entity up, for good. A sender that repeats
-        /// one is told so (CR-6016).
-        pub async fn drop_parked(
-            &mut self,
-            request: impl tonic::IntoRequest<super::DropParkedRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::DropParkedResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.EntityService/DropParked",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.EntityService", "DropParked"));
+                .insert(GrpcMethod::new("cruster.v1.DeferredService", "RejectDeferred"));
             self.inner.unary(req, path, codec).await
         }
     }
@@ -1258,9 +506,9 @@ pub struct PushMetadata {
     #[prost(bool, tag = "11")]
     pub take_away: bool,
 }
-/// PushRequest is a module with its metadata.
+/// PushModuleRequest is a module with its metadata.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct PushRequest {
+pub struct PushModuleRequest {
     /// What to deploy the module as.
     #[prost(message, optional, tag = "1")]
     pub metadata: ::core::option::Option<PushMetadata>,
@@ -1268,14 +516,14 @@ pub struct PushRequest {
     #[prost(bytes = "vec", tag = "2")]
     pub binary: ::prost::alloc::vec::Vec<u8>,
 }
-/// PushStreamRequest is one message of an upload in pieces.
+/// UploadModuleRequest is one message of an upload in pieces.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct PushStreamRequest {
-    #[prost(oneof = "push_stream_request::Part", tags = "1, 2")]
-    pub part: ::core::option::Option<push_stream_request::Part>,
+pub struct UploadModuleRequest {
+    #[prost(oneof = "upload_module_request::Part", tags = "1, 2")]
+    pub part: ::core::option::Option<upload_module_request::Part>,
 }
-/// Nested message and enum types in `PushStreamRequest`.
-pub mod push_stream_request {
+/// Nested message and enum types in `UploadModuleRequest`.
+pub mod upload_module_request {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Part {
         /// What to deploy the module as: the first message, and only the first.
@@ -1286,9 +534,23 @@ pub mod push_stream_request {
         Chunk(::prost::alloc::vec::Vec<u8>),
     }
 }
-/// PushResponse is the deployment that the upload made.
+/// PushModuleResponse is the deployment that the push made.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct PushResponse {
+pub struct PushModuleResponse {
+    /// The deployment, and the executions that were moved to the module.
+    #[prost(message, optional, tag = "1")]
+    pub result: ::core::option::Option<PushResult>,
+}
+/// UploadModuleResponse is the deployment that the upload made.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UploadModuleResponse {
+    /// The deployment, and the executions that were moved to the module.
+    #[prost(message, optional, tag = "1")]
+    pub result: ::core::option::Option<PushResult>,
+}
+/// PushResult is a deployment after a push.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PushResult {
     /// The deployment as it stands now.
     #[prost(message, optional, tag = "1")]
     pub deployment: ::core::option::Option<Deployment>,
@@ -1302,9 +564,9 @@ pub struct PushResponse {
     #[prost(message, optional, tag = "4")]
     pub first_unmoved: ::core::option::Option<MoveResult>,
 }
-/// CheckMetadata says whose executions to check.
+/// CheckModuleMetadata says whose executions to check.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CheckMetadata {
+pub struct CheckModuleMetadata {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -1312,27 +574,27 @@ pub struct CheckMetadata {
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
 }
-/// CheckRequest is one message of an upload in pieces.
+/// CheckModuleRequest is one message of an upload in pieces.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CheckRequest {
-    #[prost(oneof = "check_request::Part", tags = "1, 2")]
-    pub part: ::core::option::Option<check_request::Part>,
+pub struct CheckModuleRequest {
+    #[prost(oneof = "check_module_request::Part", tags = "1, 2")]
+    pub part: ::core::option::Option<check_module_request::Part>,
 }
-/// Nested message and enum types in `CheckRequest`.
-pub mod check_request {
+/// Nested message and enum types in `CheckModuleRequest`.
+pub mod check_module_request {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Part {
         /// Whose executions to check: the first message, and only the first.
         #[prost(message, tag = "1")]
-        Metadata(super::CheckMetadata),
+        Metadata(super::CheckModuleMetadata),
         /// The next bytes of the Wasm binary.
         #[prost(bytes, tag = "2")]
         Chunk(::prost::alloc::vec::Vec<u8>),
     }
 }
-/// CheckResponse says whether the module fits one execution.
+/// CheckModuleResponse says whether the module fits one execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct CheckResponse {
+pub struct CheckModuleResponse {
     /// How many executions are checked, this one included.
     #[prost(uint32, tag = "1")]
     pub done: u32,
@@ -1352,23 +614,23 @@ pub struct CheckResponse {
     #[prost(message, optional, tag = "6")]
     pub diff: ::core::option::Option<Diff>,
 }
-/// ListModulesRequest asks for the deployments of a namespace.
+/// ListDeploymentsRequest asks for the deployments of a namespace.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListModulesRequest {
+pub struct ListDeploymentsRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
 }
-/// ListModulesResponse holds the deployments.
+/// ListDeploymentsResponse holds the deployments.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListModulesResponse {
+pub struct ListDeploymentsResponse {
     /// The deployments, by name.
     #[prost(message, repeated, tag = "1")]
     pub deployments: ::prost::alloc::vec::Vec<Deployment>,
 }
-/// DescribeModuleRequest asks for one deployment.
+/// GetDeploymentRequest asks for one deployment.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DescribeModuleRequest {
+pub struct GetDeploymentRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -1376,9 +638,9 @@ pub struct DescribeModuleRequest {
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
 }
-/// DescribeModuleResponse holds the deployment.
+/// GetDeploymentResponse holds the deployment.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct DescribeModuleResponse {
+pub struct GetDeploymentResponse {
     /// The deployment.
     #[prost(message, optional, tag = "1")]
     pub deployment: ::core::option::Option<Deployment>,
@@ -1400,7 +662,7 @@ pub struct Deployment {
     pub version: i64,
     /// When it was pushed last.
     #[prost(message, optional, tag = "5")]
-    pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The names of the configuration values. The values are left out: they may be
     /// secrets.
     #[prost(string, repeated, tag = "6")]
@@ -1628,7 +890,7 @@ pub struct Field {
     pub schema: ::core::option::Option<Schema>,
 }
 /// Generated client implementations.
-pub mod module_service_client {
+pub mod deployment_service_client {
     #![allow(
         unused_variables,
         dead_code,
@@ -1638,12 +900,12 @@ pub mod module_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// ModuleService uploads modules and lists deployments.
+    /// DeploymentService uploads modules and lists deployments.
     #[derive(Debug, Clone)]
-    pub struct ModuleServiceClient<T> {
+    pub struct DeploymentServiceClient<T> {
         inner: tonic::client::Grpc<T>,
     }
-    impl<T> ModuleServiceClient<T>
+    impl<T> DeploymentServiceClient<T>
     where
         T: tonic::client::GrpcService<tonic::body::Body>,
         T::Error: Into<StdError>,
@@ -1661,7 +923,7 @@ pub mod module_service_client {
         pub fn with_interceptor<F>(
             inner: T,
             interceptor: F,
-        ) -> ModuleServiceClient<InterceptedService<T, F>>
+        ) -> DeploymentServiceClient<InterceptedService<T, F>>
         where
             F: tonic::service::Interceptor,
             T::ResponseBody: Default,
@@ -1675,7 +937,7 @@ pub mod module_service_client {
                 http::Request<tonic::body::Body>,
             >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
         {
-            ModuleServiceClient::new(InterceptedService::new(inner, interceptor))
+            DeploymentServiceClient::new(InterceptedService::new(inner, interceptor))
         }
         /// Compress requests with the given encoding.
         ///
@@ -1710,10 +972,13 @@ pub mod module_service_client {
         }
         /// Push uploads a module in one message and points a deployment at it. If the
         /// module is not acceptable, nothing is stored.
-        pub async fn push(
+        pub async fn push_module(
             &mut self,
-            request: impl tonic::IntoRequest<super::PushRequest>,
-        ) -> std::result::Result<tonic::Response<super::PushResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::PushModuleRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PushModuleResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -1724,19 +989,24 @@ pub mod module_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ModuleService/Push",
+                "/cruster.v1.DeploymentService/PushModule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ModuleService", "Push"));
+                .insert(GrpcMethod::new("cruster.v1.DeploymentService", "PushModule"));
             self.inner.unary(req, path, codec).await
         }
         /// PushStream is Push in pieces, for clients whose messages are bounded: first
         /// one message with the metadata, then chunks of the binary in order.
-        pub async fn push_stream(
+        pub async fn upload_module(
             &mut self,
-            request: impl tonic::IntoStreamingRequest<Message = super::PushStreamRequest>,
-        ) -> std::result::Result<tonic::Response<super::PushResponse>, tonic::Status> {
+            request: impl tonic::IntoStreamingRequest<
+                Message = super::UploadModuleRequest,
+            >,
+        ) -> std::result::Result<
+            tonic::Response<super::UploadModuleResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -1747,11 +1017,11 @@ pub mod module_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ModuleService/PushStream",
+                "/cruster.v1.DeploymentService/UploadModule",
             );
             let mut req = request.into_streaming_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ModuleService", "PushStream"));
+                .insert(GrpcMethod::new("cruster.v1.DeploymentService", "UploadModule"));
             self.inner.client_streaming(req, path, codec).await
         }
         /// Check replays every open execution of a deployment, running or paused, on a
@@ -1760,11 +1030,13 @@ pub mod module_service_client {
         /// then chunks of the binary in order; the answers begin once the caller has sent
         /// all. If a push of the module would be refused because of the types of its entities,
         /// the stream ends with the error of that push, CR-1014: the answers are complete.
-        pub async fn check(
+        pub async fn check_module(
             &mut self,
-            request: impl tonic::IntoStreamingRequest<Message = super::CheckRequest>,
+            request: impl tonic::IntoStreamingRequest<
+                Message = super::CheckModuleRequest,
+            >,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::CheckResponse>>,
+            tonic::Response<tonic::codec::Streaming<super::CheckModuleResponse>>,
             tonic::Status,
         > {
             self.inner
@@ -1777,19 +1049,19 @@ pub mod module_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ModuleService/Check",
+                "/cruster.v1.DeploymentService/CheckModule",
             );
             let mut req = request.into_streaming_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ModuleService", "Check"));
+                .insert(GrpcMethod::new("cruster.v1.DeploymentService", "CheckModule"));
             self.inner.streaming(req, path, codec).await
         }
         /// List returns the deployments of a namespace, by name.
-        pub async fn list(
+        pub async fn list_deployments(
             &mut self,
-            request: impl tonic::IntoRequest<super::ListModulesRequest>,
+            request: impl tonic::IntoRequest<super::ListDeploymentsRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ListModulesResponse>,
+            tonic::Response<super::ListDeploymentsResponse>,
             tonic::Status,
         > {
             self.inner
@@ -1802,19 +1074,21 @@ pub mod module_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ModuleService/List",
+                "/cruster.v1.DeploymentService/ListDeployments",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ModuleService", "List"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.DeploymentService", "ListDeployments"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Describe returns the contents of one deployment.
-        pub async fn describe(
+        pub async fn get_deployment(
             &mut self,
-            request: impl tonic::IntoRequest<super::DescribeModuleRequest>,
+            request: impl tonic::IntoRequest<super::GetDeploymentRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::DescribeModuleResponse>,
+            tonic::Response<super::GetDeploymentResponse>,
             tonic::Status,
         > {
             self.inner
@@ -1827,11 +1101,790 @@ pub mod module_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ModuleService/Describe",
+                "/cruster.v1.DeploymentService/GetDeployment",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ModuleService", "Describe"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.DeploymentService", "GetDeployment"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// Operation names an operation of an entity, with its input.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Operation {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The operation's name.
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
+    /// The input. Absent means an empty struct if the type of the input is a struct
+    /// that requires no field and may not be null; otherwise absent means null.
+    #[prost(message, optional, tag = "4")]
+    pub input: ::core::option::Option<Payload>,
+    /// The caller's own name of the request, by which the host knows it again. Empty
+    /// means that it is not repeated.
+    #[prost(string, tag = "5")]
+    pub request_id: ::prost::alloc::string::String,
+    /// Says that the request was made before, and that it is not known whether it arrived. A
+    /// call of an operation of an entity without a state that is not persisted is refused then
+    /// (CR-6014): the host does not know it again, and would perform it a second time.
+    #[prost(bool, tag = "6")]
+    pub again: bool,
+}
+/// CallEntityRequest asks for an operation.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CallEntityRequest {
+    /// What to perform.
+    #[prost(message, optional, tag = "1")]
+    pub operation: ::core::option::Option<Operation>,
+    /// The wanted form of the result.
+    #[prost(enumeration = "Encoding", tag = "2")]
+    pub encoding: i32,
+}
+/// CallEntityResponse is the outcome of an operation.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CallEntityResponse {
+    /// The result, if it succeeded.
+    #[prost(message, optional, tag = "1")]
+    pub result: ::core::option::Option<Payload>,
+    /// Why it failed. A failed call has changed nothing.
+    #[prost(message, optional, tag = "2")]
+    pub error: ::core::option::Option<Error>,
+}
+/// StreamCallsRequest is some of the calls of a stream.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StreamCallsRequest {
+    /// The calls, at most 1000. If more than 2500 of a stream are under way, those
+    /// beyond are refused (CR-5002), and can be made again later.
+    #[prost(message, repeated, tag = "1")]
+    pub calls: ::prost::alloc::vec::Vec<StreamedCall>,
+    /// The ids of earlier ones whose callers no longer wait; they are not answered.
+    #[prost(uint64, repeated, tag = "2")]
+    pub given_up: ::prost::alloc::vec::Vec<u64>,
+}
+/// StreamedCall is one of the calls of a stream.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StreamedCall {
+    /// Tells it from the others of the stream: above the id of the call before.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// What to perform.
+    #[prost(message, optional, tag = "2")]
+    pub request: ::core::option::Option<CallEntityRequest>,
+    /// For how long the caller waits; absent means for as long as the stream is there.
+    #[prost(message, optional, tag = "3")]
+    pub timeout: ::core::option::Option<::prost_types::Duration>,
+}
+/// StreamCallsResponse is some of the answers of a stream.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StreamCallsResponse {
+    /// The answers.
+    #[prost(message, repeated, tag = "1")]
+    pub answers: ::prost::alloc::vec::Vec<StreamedAnswer>,
+    /// In the last message of a host that ends the stream: the id of the last call that
+    /// it took, 0 if none. Those above it were not performed, and can be made again.
+    #[prost(uint64, optional, tag = "2")]
+    pub last_taken: ::core::option::Option<u64>,
+}
+/// StreamedAnswer answers one of the calls of a stream.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StreamedAnswer {
+    /// The call.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// The outcome.
+    #[prost(message, optional, tag = "2")]
+    pub response: ::core::option::Option<CallEntityResponse>,
+    /// If there is no outcome, why: the status that a CallEntity would have, a
+    /// google.rpc.Status.
+    #[prost(bytes = "vec", tag = "3")]
+    pub status: ::prost::alloc::vec::Vec<u8>,
+}
+/// SendToEntityRequest asks for an operation whose caller does not wait.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SendToEntityRequest {
+    /// What to perform.
+    #[prost(message, optional, tag = "1")]
+    pub operation: ::core::option::Option<Operation>,
+}
+/// SendToEntityResponse says that the message is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SendToEntityResponse {}
+/// GetEntityRequest asks for the state of an entity.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetEntityRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The wanted form of the state.
+    #[prost(enumeration = "Encoding", tag = "3")]
+    pub encoding: i32,
+}
+/// GetEntityResponse is an entity as it is.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetEntityResponse {
+    /// The entity.
+    #[prost(message, optional, tag = "1")]
+    pub entity: ::core::option::Option<Entity>,
+    /// Its state.
+    #[prost(message, optional, tag = "2")]
+    pub state: ::core::option::Option<Payload>,
+    /// How many of its messages are parked; 1000 means that many or more.
+    #[prost(int32, tag = "3")]
+    pub parked: i32,
+}
+/// Entity is an entity with a state.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Entity {
+    /// The name for people and for other calls: "deployment/Type/id".
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The tenant it belongs to.
+    #[prost(string, tag = "2")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The type: "deployment/Type".
+    #[prost(string, tag = "3")]
+    pub r#type: ::prost::alloc::string::String,
+    /// The id, as its callers know it.
+    #[prost(string, tag = "4")]
+    pub id: ::prost::alloc::string::String,
+    /// The version of the shape of its state.
+    #[prost(uint32, tag = "5")]
+    pub state_version: u32,
+    /// When its first operation became durable.
+    #[prost(message, optional, tag = "6")]
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// When its state was last changed.
+    #[prost(message, optional, tag = "7")]
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// ListEntitiesRequest asks for a page of entities.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListEntitiesRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// "deployment/Type", or "deployment/" for all of a deployment; empty means all.
+    #[prost(string, tag = "2")]
+    pub r#type: ::prost::alloc::string::String,
+    /// How many at most: 1 to 1000; 0 means 100.
+    #[prost(int32, tag = "3")]
+    pub page_size: i32,
+    /// The next_page_token of the page before.
+    #[prost(string, tag = "4")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// ListEntitiesResponse holds a page of entities.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListEntitiesResponse {
+    /// The entities, without their states.
+    #[prost(message, repeated, tag = "1")]
+    pub entities: ::prost::alloc::vec::Vec<Entity>,
+    /// The page_token of the next page; empty if this is the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// DestroyEntityRequest asks for the state of an entity to be deleted.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DestroyEntityRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The caller's own name of the request, as in Operation.
+    #[prost(string, tag = "3")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// DestroyEntityResponse says that the state is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DestroyEntityResponse {}
+/// ListEntityLocksRequest asks for a page of locks.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListEntityLocksRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// How many to look at: 1 to 1000; 0 means 100. A page may hold fewer.
+    #[prost(int32, tag = "2")]
+    pub page_size: i32,
+    /// The next_page_token of the page before.
+    #[prost(string, tag = "3")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// ListEntityLocksResponse holds a page of locks.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListEntityLocksResponse {
+    /// The locks that are held.
+    #[prost(message, repeated, tag = "1")]
+    pub locks: ::prost::alloc::vec::Vec<EntityLock>,
+    /// The page_token of the next page; empty if this is the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// EntityLock is an entity that is locked.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EntityLock {
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    /// The tenant it belongs to.
+    #[prost(string, tag = "2")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The execution that has locked it: "deployment/Workflow/key".
+    #[prost(string, tag = "3")]
+    pub holder: ::prost::alloc::string::String,
+    /// When.
+    #[prost(message, optional, tag = "4")]
+    pub lock_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The first callers queued for the lock, in order.
+    #[prost(message, repeated, tag = "5")]
+    pub waiters: ::prost::alloc::vec::Vec<LockWaiter>,
+    /// How many wait.
+    #[prost(int32, tag = "6")]
+    pub waiting: i32,
+}
+/// LockWaiter is a caller queued for the lock of an entity.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LockWaiter {
+    /// The execution that waits; empty if it is a client, another entity, or not known.
+    #[prost(string, tag = "1")]
+    pub execution: ::prost::alloc::string::String,
+    /// The cause of the wait: "lock", or the name of the operation.
+    #[prost(string, tag = "2")]
+    pub operation: ::prost::alloc::string::String,
+    /// Since when.
+    #[prost(message, optional, tag = "3")]
+    pub queue_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// UnlockEntityRequest asks for the lock of an entity to be taken away.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnlockEntityRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+}
+/// UnlockEntityResponse says that the entity is not locked any more.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnlockEntityResponse {
+    /// The execution that had locked it; empty if none had.
+    #[prost(string, tag = "1")]
+    pub holder: ::prost::alloc::string::String,
+}
+/// ListParkedMessagesRequest asks for a page of parked messages.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListParkedMessagesRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// Only those of this type, "deployment/Type"; or of a deployment, "deployment/".
+    #[prost(string, tag = "2")]
+    pub r#type: ::prost::alloc::string::String,
+    /// Only those of this entity, "deployment/Type/id". It comes without a type.
+    #[prost(string, tag = "3")]
+    pub entity: ::prost::alloc::string::String,
+    /// How many: 1 to 1000; 0 means 100.
+    #[prost(int32, tag = "4")]
+    pub page_size: i32,
+    /// The next_page_token of the page before.
+    #[prost(string, tag = "5")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// ListParkedMessagesResponse holds a page of parked messages.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListParkedMessagesResponse {
+    /// The messages.
+    #[prost(message, repeated, tag = "1")]
+    pub messages: ::prost::alloc::vec::Vec<ParkedMessage>,
+    /// The page_token of the next page; empty if this is the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// ParkedMessage is a message of an inbox that was acknowledged and could not be
+/// performed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ParkedMessage {
+    /// The entity it is for: "deployment/Type/id".
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    /// The tenant it belongs to.
+    #[prost(string, tag = "2")]
+    pub namespace: ::prost::alloc::string::String,
+    /// Its place among the messages of the entity, by which it is retried or dropped.
+    #[prost(uint64, tag = "3")]
+    pub position: u64,
+    /// The kind of the message: "call" is an operation, "start" a workflow that the entity
+    /// wants to have started.
+    #[prost(string, tag = "4")]
+    pub kind: ::prost::alloc::string::String,
+    /// The name of the operation, or of the workflow.
+    #[prost(string, tag = "5")]
+    pub name: ::prost::alloc::string::String,
+    /// When it was sent.
+    #[prost(message, optional, tag = "6")]
+    pub send_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// When it was parked.
+    #[prost(message, optional, tag = "7")]
+    pub park_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// How often it was tried, since it was sent or retried.
+    #[prost(int32, tag = "8")]
+    pub attempts: i32,
+    /// Why it could not be performed.
+    #[prost(message, optional, tag = "9")]
+    pub reason: ::core::option::Option<Error>,
+    /// The execution that sent it; empty if a client or an entity did, or if it is gone.
+    #[prost(string, tag = "10")]
+    pub sender: ::prost::alloc::string::String,
+    /// How many bytes it has.
+    #[prost(int64, tag = "11")]
+    pub bytes: i64,
+}
+/// RetryParkedMessagesRequest asks for parked messages to be performed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetryParkedMessagesRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The positions of the messages. A position without a parked message fails the
+    /// request (CR-6017).
+    #[prost(uint64, repeated, tag = "3")]
+    pub positions: ::prost::alloc::vec::Vec<u64>,
+    /// All parked messages of the entity, in place of positions.
+    #[prost(bool, tag = "4")]
+    pub all: bool,
+}
+/// RetryParkedMessagesResponse says that the messages are in the inbox of their entity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetryParkedMessagesResponse {
+    /// How many.
+    #[prost(int32, tag = "1")]
+    pub messages: i32,
+}
+/// DropParkedMessagesRequest asks for parked messages to be given up.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DropParkedMessagesRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The positions of the messages. A position without a parked message fails the
+    /// request (CR-6017).
+    #[prost(uint64, repeated, tag = "3")]
+    pub positions: ::prost::alloc::vec::Vec<u64>,
+    /// All parked messages of the entity, in place of positions.
+    #[prost(bool, tag = "4")]
+    pub all: bool,
+}
+/// DropParkedMessagesResponse says that the messages are gone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DropParkedMessagesResponse {
+    /// How many.
+    #[prost(int32, tag = "1")]
+    pub messages: i32,
+}
+/// Generated client implementations.
+pub mod entity_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// EntityService calls entities and looks at them.
+    ///
+    /// An entity is there from its first call on. A request with a request_id may be
+    /// repeated: within the host's request window it is performed once, and answered
+    /// the same each time.
+    #[derive(Debug, Clone)]
+    pub struct EntityServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> EntityServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> EntityServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            EntityServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Call performs an operation and answers with its outcome. If the operation
+        /// changes something, that is durable by then. If the caller's deadline passes
+        /// first, the error says whether the call was accepted.
+        pub async fn call_entity(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CallEntityRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CallEntityResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/CallEntity",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "CallEntity"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Calls performs many operations over one stream, for a client that has many
+        /// under way at a time: several travel in one message, and each costs a fraction
+        /// of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
+        /// client that wants no more ends its side, and receives the answers under way. A
+        /// host that ends the stream says up to which call it took them. A connection has
+        /// few such streams; further ones are refused (CR-5002).
+        pub async fn stream_calls(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<
+                Message = super::StreamCallsRequest,
+            >,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::StreamCallsResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/StreamCalls",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "StreamCalls"));
+            self.inner.streaming(req, path, codec).await
+        }
+        /// Send has an operation performed without waiting for it. It answers as soon as
+        /// the message is durable.
+        pub async fn send_to_entity(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SendToEntityRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SendToEntityResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/SendToEntity",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "SendToEntity"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// State reads the state of an entity: the effect of all operations that were answered
+        /// before.
+        pub async fn get_entity(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetEntityRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetEntityResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/GetEntity",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "GetEntity"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// List pages through the entities that have a state, by type and id.
+        pub async fn list_entities(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListEntitiesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListEntitiesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/ListEntities",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "ListEntities"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Destroy deletes the state of an entity. Calls that came before are performed
+        /// first; a later call makes another entity of the same name.
+        pub async fn destroy_entity(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DestroyEntityRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DestroyEntityResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/DestroyEntity",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "DestroyEntity"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// ListLocks pages through the entities that executions have locked, and tells
+        /// the executions that wait for them.
+        pub async fn list_entity_locks(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListEntityLocksRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListEntityLocksResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/ListEntityLocks",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "ListEntityLocks"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Unlock takes the lock of an entity away from the execution that has it. The
+        /// critical section of that execution is broken: others may change the entity, and
+        /// its next call of the entity fails. It is for operators who know that it will not
+        /// come to its end.
+        pub async fn unlock_entity(
+            &mut self,
+            request: impl tonic::IntoRequest<super::UnlockEntityRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UnlockEntityResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/UnlockEntity",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "UnlockEntity"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// ListParked pages through messages that were acknowledged and could not be
+        /// performed, by type, id and position. They are kept until they are retried or
+        /// dropped.
+        pub async fn list_parked_messages(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListParkedMessagesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListParkedMessagesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/ListParkedMessages",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("cruster.v1.EntityService", "ListParkedMessages"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// RetryParked has parked messages of an entity performed, in their places. A message that
+        /// cannot be performed is parked again.
+        pub async fn retry_parked_messages(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RetryParkedMessagesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RetryParkedMessagesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/RetryParkedMessages",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("cruster.v1.EntityService", "RetryParkedMessages"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// DropParked gives parked messages of an entity up, for good. A sender that repeats
+        /// one is told so (CR-6016).
+        pub async fn drop_parked_messages(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DropParkedMessagesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DropParkedMessagesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/DropParkedMessages",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("cruster.v1.EntityService", "DropParkedMessages"),
+                );
             self.inner.unary(req, path, codec).await
         }
     }
@@ -1865,10 +1918,10 @@ pub struct ScheduleSpec {
     pub catch_up: ::core::option::Option<::prost_types::Duration>,
     /// No tick is before this time.
     #[prost(message, optional, tag = "11")]
-    pub not_before: ::core::option::Option<::prost_types::Timestamp>,
+    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
     /// No tick is after this time.
     #[prost(message, optional, tag = "12")]
-    pub not_after: ::core::option::Option<::prost_types::Timestamp>,
+    pub end_time: ::core::option::Option<::prost_types::Timestamp>,
     /// After how many ticks that were started the schedule ends; 0 means never.
     #[prost(int64, tag = "13")]
     pub max_runs: i64,
@@ -1931,13 +1984,13 @@ pub struct Schedule {
     pub note: ::prost::alloc::string::String,
     /// When it was created.
     #[prost(message, optional, tag = "6")]
-    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
     /// When a client changed it last.
     #[prost(message, optional, tag = "7")]
-    pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Its next times, without jitter.
     #[prost(message, repeated, tag = "8")]
-    pub upcoming: ::prost::alloc::vec::Vec<::prost_types::Timestamp>,
+    pub upcoming_times: ::prost::alloc::vec::Vec<::prost_types::Timestamp>,
     /// The last runs, the latest last.
     #[prost(message, repeated, tag = "9")]
     pub recent: ::prost::alloc::vec::Vec<ScheduleRun>,
@@ -1968,7 +2021,7 @@ pub struct Schedule {
 pub struct ScheduleRun {
     /// The time of the tick, or when the run was asked for.
     #[prost(message, optional, tag = "1")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub tick_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Why it was to be started.
     #[prost(enumeration = "StartCause", tag = "2")]
     pub cause: i32,
@@ -1986,8 +2039,8 @@ pub struct ScheduleRun {
     pub error: ::core::option::Option<Error>,
     /// When it was dealt with.
     #[prost(message, optional, tag = "7")]
-    pub done: ::core::option::Option<::prost_types::Timestamp>,
-    /// How many ticks in a row this became of; at is the last.
+    pub decision_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// How many ticks in a row this became of; tick_time is the last.
     #[prost(int64, tag = "8")]
     pub count: i64,
 }
@@ -1996,7 +2049,7 @@ pub struct ScheduleRun {
 pub struct WaitingStart {
     /// The time of the tick, or when the run was asked for.
     #[prost(message, optional, tag = "1")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub tick_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Why it is to be started.
     #[prost(enumeration = "StartCause", tag = "2")]
     pub cause: i32,
@@ -2047,9 +2100,9 @@ pub struct UpdateScheduleResponse {
     #[prost(message, optional, tag = "1")]
     pub schedule: ::core::option::Option<Schedule>,
 }
-/// DescribeScheduleRequest asks for one schedule.
+/// GetScheduleRequest asks for one schedule.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DescribeScheduleRequest {
+pub struct GetScheduleRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -2063,9 +2116,9 @@ pub struct DescribeScheduleRequest {
     #[prost(enumeration = "Encoding", tag = "4")]
     pub encoding: i32,
 }
-/// DescribeScheduleResponse holds the schedule.
+/// GetScheduleResponse holds the schedule.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct DescribeScheduleResponse {
+pub struct GetScheduleResponse {
     /// The schedule.
     #[prost(message, optional, tag = "1")]
     pub schedule: ::core::option::Option<Schedule>,
@@ -2157,10 +2210,10 @@ pub struct BackfillScheduleRequest {
     pub name: ::prost::alloc::string::String,
     /// The first time, included.
     #[prost(message, optional, tag = "3")]
-    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The last time, included; not in the future.
     #[prost(message, optional, tag = "4")]
-    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    pub end_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Queue starts one after the other, allow all at once.
     #[prost(enumeration = "Overlap", tag = "5")]
     pub overlap: i32,
@@ -2390,7 +2443,7 @@ pub mod schedule_service_client {
             self
         }
         /// Create makes a schedule. Its first tick is the first after this moment.
-        pub async fn create(
+        pub async fn create_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateScheduleRequest>,
         ) -> std::result::Result<
@@ -2407,16 +2460,16 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Create",
+                "/cruster.v1.ScheduleService/CreateSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Create"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "CreateSchedule"));
             self.inner.unary(req, path, codec).await
         }
         /// Update replaces the definition of a schedule. Ticks of the new times
         /// begin after this moment.
-        pub async fn update(
+        pub async fn update_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateScheduleRequest>,
         ) -> std::result::Result<
@@ -2433,19 +2486,19 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Update",
+                "/cruster.v1.ScheduleService/UpdateSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Update"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "UpdateSchedule"));
             self.inner.unary(req, path, codec).await
         }
         /// Describe returns a schedule with its last runs and its next times.
-        pub async fn describe(
+        pub async fn get_schedule(
             &mut self,
-            request: impl tonic::IntoRequest<super::DescribeScheduleRequest>,
+            request: impl tonic::IntoRequest<super::GetScheduleRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::DescribeScheduleResponse>,
+            tonic::Response<super::GetScheduleResponse>,
             tonic::Status,
         > {
             self.inner
@@ -2458,15 +2511,15 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Describe",
+                "/cruster.v1.ScheduleService/GetSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Describe"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "GetSchedule"));
             self.inner.unary(req, path, codec).await
         }
         /// List returns the schedules of a namespace, by name.
-        pub async fn list(
+        pub async fn list_schedules(
             &mut self,
             request: impl tonic::IntoRequest<super::ListSchedulesRequest>,
         ) -> std::result::Result<
@@ -2483,16 +2536,16 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/List",
+                "/cruster.v1.ScheduleService/ListSchedules",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "List"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "ListSchedules"));
             self.inner.unary(req, path, codec).await
         }
         /// Pause has no tick started until the schedule is resumed. Ticks of the time
         /// between are gone.
-        pub async fn pause(
+        pub async fn pause_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::PauseScheduleRequest>,
         ) -> std::result::Result<
@@ -2509,15 +2562,15 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Pause",
+                "/cruster.v1.ScheduleService/PauseSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Pause"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "PauseSchedule"));
             self.inner.unary(req, path, codec).await
         }
         /// Resume lets a paused schedule go on.
-        pub async fn resume(
+        pub async fn resume_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::ResumeScheduleRequest>,
         ) -> std::result::Result<
@@ -2534,15 +2587,15 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Resume",
+                "/cruster.v1.ScheduleService/ResumeSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Resume"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "ResumeSchedule"));
             self.inner.unary(req, path, codec).await
         }
         /// Trigger starts a run now, by the overlap policy, also of a paused schedule.
-        pub async fn trigger(
+        pub async fn trigger_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::TriggerScheduleRequest>,
         ) -> std::result::Result<
@@ -2559,15 +2612,17 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Trigger",
+                "/cruster.v1.ScheduleService/TriggerSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Trigger"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.ScheduleService", "TriggerSchedule"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Backfill starts the ticks of a range of times that have not been started.
-        pub async fn backfill(
+        pub async fn backfill_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::BackfillScheduleRequest>,
         ) -> std::result::Result<
@@ -2584,15 +2639,17 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Backfill",
+                "/cruster.v1.ScheduleService/BackfillSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Backfill"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.ScheduleService", "BackfillSchedule"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Delete deletes a schedule. Its runs go on.
-        pub async fn delete(
+        pub async fn delete_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteScheduleRequest>,
         ) -> std::result::Result<
@@ -2609,11 +2666,11 @@ pub mod schedule_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.ScheduleService/Delete",
+                "/cruster.v1.ScheduleService/DeleteSchedule",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Delete"));
+                .insert(GrpcMethod::new("cruster.v1.ScheduleService", "DeleteSchedule"));
             self.inner.unary(req, path, codec).await
         }
     }
@@ -2660,9 +2717,9 @@ pub mod start_options {
         RawKey(::prost::alloc::string::String),
     }
 }
-/// StartRequest asks for a start.
+/// StartExecutionRequest asks for a start.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct StartRequest {
+pub struct StartExecutionRequest {
     /// What to start.
     #[prost(message, optional, tag = "1")]
     pub start: ::core::option::Option<StartOptions>,
@@ -2670,9 +2727,9 @@ pub struct StartRequest {
     #[prost(enumeration = "Encoding", tag = "2")]
     pub encoding: i32,
 }
-/// StartResponse is the started execution.
+/// StartExecutionResponse is the started execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct StartResponse {
+pub struct StartExecutionResponse {
     /// The execution, with its result if it has finished already.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
@@ -2723,9 +2780,9 @@ pub struct PollResponse {
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
 }
-/// WaitRequest asks for the end of an execution.
+/// WaitExecutionRequest asks for the end of an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct WaitRequest {
+pub struct WaitExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -2739,16 +2796,16 @@ pub struct WaitRequest {
     #[prost(string, tag = "4")]
     pub run_id: ::prost::alloc::string::String,
 }
-/// WaitResponse is how the execution ended, or why it is paused.
+/// WaitExecutionResponse is how the execution ended, or why it is paused.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct WaitResponse {
+pub struct WaitExecutionResponse {
     /// The execution, final or paused.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
 }
-/// DescribeRequest asks for the state of an execution.
+/// GetExecutionRequest asks for the state of an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DescribeRequest {
+pub struct GetExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -2762,9 +2819,9 @@ pub struct DescribeRequest {
     #[prost(string, tag = "4")]
     pub run_id: ::prost::alloc::string::String,
 }
-/// DescribeResponse is the state of the execution.
+/// GetExecutionResponse is the state of the execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct DescribeResponse {
+pub struct GetExecutionResponse {
     /// The execution as it is.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
@@ -2801,25 +2858,25 @@ pub struct DescribeResponse {
     #[prost(message, repeated, tag = "11")]
     pub unread: ::prost::alloc::vec::Vec<UnreadSignals>,
     /// The updates that it has not answered yet, by name.
-    #[prost(message, repeated, tag = "13")]
+    #[prost(message, repeated, tag = "12")]
     pub unanswered: ::prost::alloc::vec::Vec<UnansweredUpdates>,
     /// Its published values.
-    #[prost(message, repeated, tag = "14")]
+    #[prost(message, repeated, tag = "13")]
     pub published: ::prost::alloc::vec::Vec<PublishedState>,
     /// Runs of the execution that this one has taken the place of, newest first: at most 100,
     /// without their results.
-    #[prost(message, repeated, tag = "15")]
+    #[prost(message, repeated, tag = "14")]
     pub earlier: ::prost::alloc::vec::Vec<Execution>,
     /// Whether there are more of them.
-    #[prost(bool, tag = "16")]
+    #[prost(bool, tag = "15")]
     pub earlier_more: bool,
     /// How many entries its journal may have. It is paused when it has more.
-    #[prost(uint64, tag = "17")]
+    #[prost(uint64, tag = "16")]
     pub entry_limit: u64,
     /// Executions that wait for each other's results, if this one is the first of them: each has
     /// called the next, and the last has called this one. None ends unless one of them gives its
     /// call up.
-    #[prost(string, repeated, tag = "18")]
+    #[prost(string, repeated, tag = "17")]
     pub circle: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// UnansweredUpdates are the updates of a name that an execution has not answered yet.
@@ -2883,10 +2940,10 @@ pub struct PendingOp {
     pub key: ::prost::alloc::string::String,
     /// When it was issued.
     #[prost(message, optional, tag = "5")]
-    pub since: ::core::option::Option<::prost_types::Timestamp>,
+    pub issue_time: ::core::option::Option<::prost_types::Timestamp>,
     /// When it is due: the end of a sleep, the next attempt of an activity.
     #[prost(message, optional, tag = "6")]
-    pub due_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub due_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The attempt of an activity that runs or comes next, from 1.
     #[prost(uint32, tag = "7")]
     pub attempt: u32,
@@ -2909,7 +2966,7 @@ pub struct SettledDeferred {
     pub name: ::prost::alloc::string::String,
     /// When it was settled.
     #[prost(message, optional, tag = "2")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub settle_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The value of its resolution.
     #[prost(message, optional, tag = "3")]
     pub value: ::core::option::Option<Payload>,
@@ -2921,9 +2978,9 @@ pub struct SettledDeferred {
     #[prost(uint64, tag = "5")]
     pub omitted_bytes: u64,
 }
-/// HistoryRequest asks for a page of a journal.
+/// ListHistoryRequest asks for a page of a journal.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct HistoryRequest {
+pub struct ListHistoryRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -2944,9 +3001,9 @@ pub struct HistoryRequest {
     #[prost(string, tag = "6")]
     pub run_id: ::prost::alloc::string::String,
 }
-/// HistoryResponse holds a page of a journal.
+/// ListHistoryResponse holds a page of a journal.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct HistoryResponse {
+pub struct ListHistoryResponse {
     /// The entries in order.
     #[prost(message, repeated, tag = "1")]
     pub entries: ::prost::alloc::vec::Vec<HistoryEntry>,
@@ -2970,7 +3027,7 @@ pub struct HistoryEntry {
     pub kind: ::prost::alloc::string::String,
     /// The journal time.
     #[prost(message, optional, tag = "4")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub journal_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The op's number in the order of issue, from 1.
     #[prost(uint32, tag = "5")]
     pub op: u32,
@@ -2988,7 +3045,7 @@ pub struct HistoryEntry {
     pub attempts: u32,
     /// When the next attempt is due, for entries of kind "attempt".
     #[prost(message, optional, tag = "10")]
-    pub next_at: ::core::option::Option<::prost_types::Timestamp>,
+    pub next_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The result of the op.
     #[prost(message, optional, tag = "11")]
     pub value: ::core::option::Option<Payload>,
@@ -3000,9 +3057,9 @@ pub struct HistoryEntry {
     #[prost(uint64, tag = "13")]
     pub omitted_bytes: u64,
 }
-/// FollowRequest asks to be told what happens to an execution.
+/// FollowExecutionRequest asks to be told what happens to an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct FollowRequest {
+pub struct FollowExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3024,15 +3081,15 @@ pub struct FollowRequest {
     #[prost(string, tag = "6")]
     pub chain_id: ::prost::alloc::string::String,
 }
-/// FollowResponse is something that happened to the execution.
+/// FollowExecutionResponse is something that happened to the execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct FollowResponse {
+pub struct FollowExecutionResponse {
     /// The event.
-    #[prost(oneof = "follow_response::Event", tags = "1, 2, 3")]
-    pub event: ::core::option::Option<follow_response::Event>,
+    #[prost(oneof = "follow_execution_response::Event", tags = "1, 2, 3")]
+    pub event: ::core::option::Option<follow_execution_response::Event>,
 }
-/// Nested message and enum types in `FollowResponse`.
-pub mod follow_response {
+/// Nested message and enum types in `FollowExecutionResponse`.
+pub mod follow_execution_response {
     /// The event.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Event {
@@ -3053,7 +3110,7 @@ pub mod follow_response {
 pub struct LogLine {
     /// When.
     #[prost(message, optional, tag = "1")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub log_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The level: -4 is debug, 0 info, 4 a warning, 8 an error.
     #[prost(int32, tag = "2")]
     pub level: i32,
@@ -3074,9 +3131,9 @@ pub struct LogLine {
     #[prost(bool, tag = "7")]
     pub crashed: bool,
 }
-/// ListRequest asks for a page of executions.
+/// ListExecutionsRequest asks for a page of executions.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListRequest {
+pub struct ListExecutionsRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3136,9 +3193,9 @@ pub mod condition {
         Literal(::prost::alloc::string::String),
     }
 }
-/// ListResponse holds a page of executions.
+/// ListExecutionsResponse holds a page of executions.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListResponse {
+pub struct ListExecutionsResponse {
     /// The executions, newest first, without their results.
     #[prost(message, repeated, tag = "1")]
     pub executions: ::prost::alloc::vec::Vec<Execution>,
@@ -3161,9 +3218,9 @@ pub struct SignalOptions {
     #[prost(string, tag = "3")]
     pub request_id: ::prost::alloc::string::String,
 }
-/// SignalRequest asks for a signal to be sent.
+/// SignalExecutionRequest asks for a signal to be sent.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SignalRequest {
+pub struct SignalExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3174,9 +3231,9 @@ pub struct SignalRequest {
     #[prost(message, optional, tag = "3")]
     pub signal: ::core::option::Option<SignalOptions>,
 }
-/// SignalResponse says that the signal is durable.
+/// SignalExecutionResponse says that the signal is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SignalResponse {}
+pub struct SignalExecutionResponse {}
 /// SignalWithStartRequest asks for a signal to be sent, and for a start if need be.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SignalWithStartRequest {
@@ -3200,9 +3257,9 @@ pub struct SignalWithStartResponse {
     #[prost(bool, tag = "2")]
     pub existed: bool,
 }
-/// QueryRequest asks an execution a question.
+/// QueryExecutionRequest asks an execution a question.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct QueryRequest {
+pub struct QueryExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3220,16 +3277,16 @@ pub struct QueryRequest {
     #[prost(enumeration = "Encoding", tag = "5")]
     pub encoding: i32,
 }
-/// QueryResponse is the answer.
+/// QueryExecutionResponse is the answer.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct QueryResponse {
+pub struct QueryExecutionResponse {
     /// The answer of the workflow.
     #[prost(message, optional, tag = "1")]
     pub value: ::core::option::Option<Payload>,
 }
-/// UpdateRequest asks a workflow for a change.
+/// UpdateExecutionRequest asks a workflow for a change.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct UpdateRequest {
+pub struct UpdateExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3251,9 +3308,9 @@ pub struct UpdateRequest {
     #[prost(enumeration = "Encoding", tag = "6")]
     pub encoding: i32,
 }
-/// UpdateResponse is the answer.
+/// UpdateExecutionResponse is the answer.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct UpdateResponse {
+pub struct UpdateExecutionResponse {
     /// The answer of the workflow.
     #[prost(message, optional, tag = "1")]
     pub value: ::core::option::Option<Payload>,
@@ -3261,9 +3318,9 @@ pub struct UpdateResponse {
     #[prost(message, optional, tag = "2")]
     pub error: ::core::option::Option<Error>,
 }
-/// GetStateRequest asks for the published values of an execution.
+/// GetExecutionStateRequest asks for the published values of an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct GetStateRequest {
+pub struct GetExecutionStateRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3277,9 +3334,9 @@ pub struct GetStateRequest {
     #[prost(enumeration = "Encoding", tag = "4")]
     pub encoding: i32,
 }
-/// GetStateResponse has the published values of an execution.
+/// GetExecutionStateResponse has the published values of an execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct GetStateResponse {
+pub struct GetExecutionStateResponse {
     /// The values, by name, without values that were taken back.
     #[prost(message, repeated, tag = "1")]
     pub state: ::prost::alloc::vec::Vec<PublishedState>,
@@ -3291,11 +3348,11 @@ pub struct GetStateResponse {
     pub progress: ::core::option::Option<Progress>,
     /// When it changed any of this last; absent if it has published nothing.
     #[prost(message, optional, tag = "4")]
-    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
 }
-/// InterruptRequest asks an execution to stop.
+/// InterruptExecutionRequest asks an execution to stop.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct InterruptRequest {
+pub struct InterruptExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3315,12 +3372,12 @@ pub struct InterruptRequest {
     #[prost(bool, tag = "5")]
     pub terminate: bool,
 }
-/// InterruptResponse says that the request is durable.
+/// InterruptExecutionResponse says that the request is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct InterruptResponse {}
-/// ResumeRequest asks to continue a paused execution.
+pub struct InterruptExecutionResponse {}
+/// ResumeExecutionRequest asks to continue a paused execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResumeRequest {
+pub struct ResumeExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3328,12 +3385,12 @@ pub struct ResumeRequest {
     #[prost(string, tag = "2")]
     pub execution: ::prost::alloc::string::String,
 }
-/// ResumeResponse says that the execution runs again.
+/// ResumeExecutionResponse says that the execution runs again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResumeResponse {}
-/// FailRequest asks to end a paused execution for good.
+pub struct ResumeExecutionResponse {}
+/// FailExecutionRequest asks to end a paused execution for good.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct FailRequest {
+pub struct FailExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3344,12 +3401,12 @@ pub struct FailRequest {
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
 }
-/// FailResponse says that the failure is durable.
+/// FailExecutionResponse says that the failure is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct FailResponse {}
-/// MoveRequest asks to move an execution to another module.
+pub struct FailExecutionResponse {}
+/// MoveExecutionRequest asks to move an execution to another module.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct MoveRequest {
+pub struct MoveExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3362,9 +3419,9 @@ pub struct MoveRequest {
     #[prost(string, tag = "3")]
     pub to: ::prost::alloc::string::String,
 }
-/// MoveResponse says that the move is durable.
+/// MoveExecutionResponse says that the move is durable.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct MoveResponse {
+pub struct MoveExecutionResponse {
     /// The execution, without its result.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
@@ -3373,9 +3430,9 @@ pub struct MoveResponse {
     #[prost(string, tag = "2")]
     pub from_digest: ::prost::alloc::string::String,
 }
-/// MoveAllRequest asks to move the open executions of a workflow.
+/// MoveExecutionsRequest asks to move the open executions of a workflow.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct MoveAllRequest {
+pub struct MoveExecutionsRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3386,13 +3443,13 @@ pub struct MoveAllRequest {
     /// Only running executions, or only paused ones; unspecified means both.
     #[prost(enumeration = "State", tag = "3")]
     pub state: i32,
-    /// The module, as in MoveRequest.
+    /// The module, as in MoveExecutionRequest.
     #[prost(string, tag = "4")]
     pub to: ::prost::alloc::string::String,
 }
-/// MoveAllResponse has the outcome of one execution.
+/// MoveExecutionsResponse has the outcome of one execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct MoveAllResponse {
+pub struct MoveExecutionsResponse {
     /// How many executions are done, this one included.
     #[prost(uint32, tag = "1")]
     pub done: u32,
@@ -3400,9 +3457,9 @@ pub struct MoveAllResponse {
     #[prost(message, optional, tag = "2")]
     pub result: ::core::option::Option<MoveResult>,
 }
-/// ForkRequest asks for a new run from a beginning of a journal.
+/// ForkExecutionRequest asks for a new run from a beginning of a journal.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ForkRequest {
+pub struct ForkExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3413,7 +3470,7 @@ pub struct ForkRequest {
     /// none.
     #[prost(uint64, tag = "3")]
     pub at: u64,
-    /// The module, as in MoveRequest, but empty means the module of the original.
+    /// The module, as in MoveExecutionRequest, but empty means the module of the original.
     #[prost(string, tag = "4")]
     pub to: ::prost::alloc::string::String,
     /// The key of the fork, used as it is; empty means a key that is made of the
@@ -3421,16 +3478,16 @@ pub struct ForkRequest {
     #[prost(string, tag = "5")]
     pub key: ::prost::alloc::string::String,
 }
-/// ForkResponse says that the start of the fork is durable.
+/// ForkExecutionResponse says that the start of the fork is durable.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ForkResponse {
+pub struct ForkExecutionResponse {
     /// The fork.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
 }
-/// RestartRequest asks for a new run of an execution whose run has finished.
+/// RestartExecutionRequest asks for a new run of an execution whose run has finished.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RestartRequest {
+pub struct RestartExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3440,7 +3497,7 @@ pub struct RestartRequest {
     /// The request of the new run; absent means the request of the finished run.
     #[prost(message, optional, tag = "3")]
     pub input: ::core::option::Option<Payload>,
-    /// The module, as in MoveRequest. Empty means "latest".
+    /// The module, as in MoveExecutionRequest. Empty means "latest".
     #[prost(string, tag = "4")]
     pub to: ::prost::alloc::string::String,
     /// Makes it safe to repeat the request: those with the same id start one run, for as long as
@@ -3448,9 +3505,9 @@ pub struct RestartRequest {
     #[prost(string, tag = "5")]
     pub request_id: ::prost::alloc::string::String,
 }
-/// RestartResponse says that the start of the run is durable.
+/// RestartExecutionResponse says that the start of the run is durable.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct RestartResponse {
+pub struct RestartExecutionResponse {
     /// The new run, without its result.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
@@ -3458,9 +3515,9 @@ pub struct RestartResponse {
     #[prost(bool, tag = "2")]
     pub existed: bool,
 }
-/// DeleteRequest asks to delete an execution whose run has finished.
+/// DeleteExecutionRequest asks to delete an execution whose run has finished.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DeleteRequest {
+pub struct DeleteExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
@@ -3472,9 +3529,9 @@ pub struct DeleteRequest {
     #[prost(string, tag = "3")]
     pub run_id: ::prost::alloc::string::String,
 }
-/// DeleteResponse says that it is gone.
+/// DeleteExecutionResponse says that it is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DeleteResponse {}
+pub struct DeleteExecutionResponse {}
 /// IfFinished tells a start how to treat a finished run under its key. An unfinished run is
 /// found, whatever it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -3605,10 +3662,13 @@ pub mod workflow_service_client {
             self
         }
         /// Start starts an execution and answers as soon as its start is durable.
-        pub async fn start(
+        pub async fn start_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::StartRequest>,
-        ) -> std::result::Result<tonic::Response<super::StartResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::StartExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::StartExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3619,11 +3679,11 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Start",
+                "/cruster.v1.WorkflowService/StartExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Start"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "StartExecution"));
             self.inner.unary(req, path, codec).await
         }
         /// Execute starts an execution and answers when it is final or paused. The
@@ -3676,10 +3736,13 @@ pub mod workflow_service_client {
         }
         /// Wait answers when an execution is final or paused. The caller's deadline
         /// ends the waiting, never the execution.
-        pub async fn wait(
+        pub async fn wait_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::WaitRequest>,
-        ) -> std::result::Result<tonic::Response<super::WaitResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::WaitExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::WaitExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3690,19 +3753,19 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Wait",
+                "/cruster.v1.WorkflowService/WaitExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Wait"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "WaitExecution"));
             self.inner.unary(req, path, codec).await
         }
         /// Describe answers with the state of an execution and its open ops.
-        pub async fn describe(
+        pub async fn get_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::DescribeRequest>,
+            request: impl tonic::IntoRequest<super::GetExecutionRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::DescribeResponse>,
+            tonic::Response<super::GetExecutionResponse>,
             tonic::Status,
         > {
             self.inner
@@ -3715,19 +3778,19 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Describe",
+                "/cruster.v1.WorkflowService/GetExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Describe"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "GetExecution"));
             self.inner.unary(req, path, codec).await
         }
         /// History pages through the journal of an execution.
-        pub async fn history(
+        pub async fn list_history(
             &mut self,
-            request: impl tonic::IntoRequest<super::HistoryRequest>,
+            request: impl tonic::IntoRequest<super::ListHistoryRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::HistoryResponse>,
+            tonic::Response<super::ListHistoryResponse>,
             tonic::Status,
         > {
             self.inner
@@ -3740,18 +3803,21 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/History",
+                "/cruster.v1.WorkflowService/ListHistory",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "History"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "ListHistory"));
             self.inner.unary(req, path, codec).await
         }
         /// List pages through executions, newest first.
-        pub async fn list(
+        pub async fn list_executions(
             &mut self,
-            request: impl tonic::IntoRequest<super::ListRequest>,
-        ) -> std::result::Result<tonic::Response<super::ListResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::ListExecutionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListExecutionsResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3762,19 +3828,22 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/List",
+                "/cruster.v1.WorkflowService/ListExecutions",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "List"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "ListExecutions"));
             self.inner.unary(req, path, codec).await
         }
         /// Signal sends a signal to an execution and answers as soon as it is durable. The
         /// workflow receives it when it asks for it, in the order in which signals were sent.
-        pub async fn signal(
+        pub async fn signal_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::SignalRequest>,
-        ) -> std::result::Result<tonic::Response<super::SignalResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::SignalExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SignalExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3785,11 +3854,13 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Signal",
+                "/cruster.v1.WorkflowService/SignalExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Signal"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "SignalExecution"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// SignalWithStart sends a signal to an execution, and starts it first if it is not
@@ -3825,11 +3896,11 @@ pub mod workflow_service_client {
         /// activities log while it is followed; and the execution itself, first, whenever it is paused,
         /// goes on or continues as a new run, and last. Lines that were logged before are not told:
         /// they are in the log of the host.
-        pub async fn follow(
+        pub async fn follow_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::FollowRequest>,
+            request: impl tonic::IntoRequest<super::FollowExecutionRequest>,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::FollowResponse>>,
+            tonic::Response<tonic::codec::Streaming<super::FollowExecutionResponse>>,
             tonic::Status,
         > {
             self.inner
@@ -3842,19 +3913,24 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Follow",
+                "/cruster.v1.WorkflowService/FollowExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Follow"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "FollowExecution"),
+                );
             self.inner.server_streaming(req, path, codec).await
         }
         /// Query asks a running execution a question, and answers with the workflow's reply at
         /// this moment, also while it sleeps. Nothing is written, and nothing is changed.
-        pub async fn query(
+        pub async fn query_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::QueryRequest>,
-        ) -> std::result::Result<tonic::Response<super::QueryResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::QueryExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::QueryExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3865,20 +3941,23 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Query",
+                "/cruster.v1.WorkflowService/QueryExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Query"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "QueryExecution"));
             self.inner.unary(req, path, codec).await
         }
         /// Update asks a workflow for a change and answers with the workflow's reply, once it is
         /// durable. The caller's deadline ends the waiting, never the update: with the same
         /// request id the answer can be asked for again, whatever became of caller or host.
-        pub async fn update(
+        pub async fn update_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::UpdateRequest>,
-        ) -> std::result::Result<tonic::Response<super::UpdateResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::UpdateExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UpdateExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3889,20 +3968,22 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Update",
+                "/cruster.v1.WorkflowService/UpdateExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Update"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "UpdateExecution"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// GetState answers with the published values of an execution, also of a finished one. Its
         /// code does not run for that.
-        pub async fn get_state(
+        pub async fn get_execution_state(
             &mut self,
-            request: impl tonic::IntoRequest<super::GetStateRequest>,
+            request: impl tonic::IntoRequest<super::GetExecutionStateRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::GetStateResponse>,
+            tonic::Response<super::GetExecutionStateResponse>,
             tonic::Status,
         > {
             self.inner
@@ -3915,19 +3996,21 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/GetState",
+                "/cruster.v1.WorkflowService/GetExecutionState",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "GetState"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "GetExecutionState"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Interrupt asks an execution to stop. It may clean up first.
-        pub async fn interrupt(
+        pub async fn interrupt_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::InterruptRequest>,
+            request: impl tonic::IntoRequest<super::InterruptExecutionRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::InterruptResponse>,
+            tonic::Response<super::InterruptExecutionResponse>,
             tonic::Status,
         > {
             self.inner
@@ -3940,18 +4023,23 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Interrupt",
+                "/cruster.v1.WorkflowService/InterruptExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Interrupt"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "InterruptExecution"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Resume continues a paused execution.
-        pub async fn resume(
+        pub async fn resume_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::ResumeRequest>,
-        ) -> std::result::Result<tonic::Response<super::ResumeResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::ResumeExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ResumeExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3962,19 +4050,24 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Resume",
+                "/cruster.v1.WorkflowService/ResumeExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Resume"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "ResumeExecution"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Fail ends a paused execution for good. Its code does not run again, so
         /// nothing is cleaned up. Callers that wait for its result get the failure.
-        pub async fn fail(
+        pub async fn fail_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::FailRequest>,
-        ) -> std::result::Result<tonic::Response<super::FailResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::FailExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::FailExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -3985,21 +4078,24 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Fail",
+                "/cruster.v1.WorkflowService/FailExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Fail"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "FailExecution"));
             self.inner.unary(req, path, codec).await
         }
         /// Move has a running or paused execution go on with another module. Its
         /// journal is replayed there first. If the module does not fit, nothing is
         /// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
         /// shows both sides. If it fits, the execution goes on, also if it was paused.
-        pub async fn r#move(
+        pub async fn move_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::MoveRequest>,
-        ) -> std::result::Result<tonic::Response<super::MoveResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::MoveExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::MoveExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -4010,21 +4106,21 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Move",
+                "/cruster.v1.WorkflowService/MoveExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Move"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "MoveExecution"));
             self.inner.unary(req, path, codec).await
         }
         /// MoveAll is Move for the open executions of a workflow or a deployment. It
         /// answers with the outcome of one after the other, and goes on after executions
         /// that could not be moved.
-        pub async fn move_all(
+        pub async fn move_executions(
             &mut self,
-            request: impl tonic::IntoRequest<super::MoveAllRequest>,
+            request: impl tonic::IntoRequest<super::MoveExecutionsRequest>,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::MoveAllResponse>>,
+            tonic::Response<tonic::codec::Streaming<super::MoveExecutionsResponse>>,
             tonic::Status,
         > {
             self.inner
@@ -4037,44 +4133,21 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/MoveAll",
+                "/cruster.v1.WorkflowService/MoveExecutions",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "MoveAll"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "MoveExecutions"));
             self.inner.server_streaming(req, path, codec).await
         }
         /// Fork starts a new run from a beginning of the journal of an execution, in
         /// whatever state that is. The history up to there is taken over, not
         /// repeated. The original stays as it is.
-        pub async fn fork(
+        pub async fn fork_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::ForkRequest>,
-        ) -> std::result::Result<tonic::Response<super::ForkResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Fork",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Fork"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Restart starts a new run of an execution whose run has finished, under the same key. The
-        /// earlier run stays to be read, by its run id, until retention deletes it.
-        pub async fn restart(
-            &mut self,
-            request: impl tonic::IntoRequest<super::RestartRequest>,
+            request: impl tonic::IntoRequest<super::ForkExecutionRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::RestartResponse>,
+            tonic::Response<super::ForkExecutionResponse>,
             tonic::Status,
         > {
             self.inner
@@ -4087,19 +4160,22 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Restart",
+                "/cruster.v1.WorkflowService/ForkExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Restart"));
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "ForkExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
-        /// of these.
-        pub async fn delete(
+        /// Restart starts a new run of an execution whose run has finished, under the same key. The
+        /// earlier run stays to be read, by its run id, until retention deletes it.
+        pub async fn restart_execution(
             &mut self,
-            request: impl tonic::IntoRequest<super::DeleteRequest>,
-        ) -> std::result::Result<tonic::Response<super::DeleteResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::RestartExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RestartExecutionResponse>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -4110,11 +4186,41 @@ pub mod workflow_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Delete",
+                "/cruster.v1.WorkflowService/RestartExecution",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Delete"));
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "RestartExecution"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+        /// of these.
+        pub async fn delete_execution(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteExecutionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.WorkflowService/DeleteExecution",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "DeleteExecution"),
+                );
             self.inner.unary(req, path, codec).await
         }
     }

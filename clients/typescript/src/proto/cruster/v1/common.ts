@@ -97,11 +97,11 @@ export interface Execution {
     | Error
     | undefined;
   /** When its start became durable. */
-  createdAt:
+  createTime:
     | Date
     | undefined;
   /** When it became final; absent before. */
-  finishedAt:
+  endTime:
     | Date
     | undefined;
   /** The request to stop, if there was one. */
@@ -165,7 +165,7 @@ export interface Progress {
 /** Interruption is a request to stop. */
 export interface Interruption {
   /** When it was made. */
-  at:
+  requestTime:
     | Date
     | undefined;
   /** Why. */
@@ -410,8 +410,8 @@ function createBaseExecution(): Execution {
     state: 0,
     result: undefined,
     error: undefined,
-    createdAt: undefined,
-    finishedAt: undefined,
+    createTime: undefined,
+    endTime: undefined,
     interruption: undefined,
     parentId: "",
     runId: "",
@@ -452,11 +452,11 @@ export const Execution: MessageFns<Execution> = {
     if (message.error !== undefined) {
       Error.encode(message.error, writer.uint32(74).fork()).join();
     }
-    if (message.createdAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(82).fork()).join();
+    if (message.createTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.createTime), writer.uint32(82).fork()).join();
     }
-    if (message.finishedAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.finishedAt), writer.uint32(90).fork()).join();
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(90).fork()).join();
     }
     if (message.interruption !== undefined) {
       Interruption.encode(message.interruption, writer.uint32(98).fork()).join();
@@ -468,19 +468,19 @@ export const Execution: MessageFns<Execution> = {
       writer.uint32(114).string(message.runId);
     }
     for (const v of message.attributes) {
-      Attribute.encode(v!, writer.uint32(130).fork()).join();
+      Attribute.encode(v!, writer.uint32(122).fork()).join();
     }
     if (message.progress !== undefined) {
-      Progress.encode(message.progress, writer.uint32(138).fork()).join();
+      Progress.encode(message.progress, writer.uint32(130).fork()).join();
     }
     if (message.continued !== 0) {
-      writer.uint32(144).uint32(message.continued);
+      writer.uint32(136).uint32(message.continued);
     }
     if (message.chainId !== "") {
-      writer.uint32(154).string(message.chainId);
+      writer.uint32(146).string(message.chainId);
     }
     if (message.parent !== "") {
-      writer.uint32(162).string(message.parent);
+      writer.uint32(154).string(message.parent);
     }
     return writer;
   },
@@ -575,7 +575,7 @@ export const Execution: MessageFns<Execution> = {
               break;
             }
 
-            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 11: {
@@ -583,7 +583,7 @@ export const Execution: MessageFns<Execution> = {
               break;
             }
 
-            message.finishedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 12: {
@@ -610,40 +610,40 @@ export const Execution: MessageFns<Execution> = {
             message.runId = reader.string();
             continue;
           }
-          case 16: {
-            if (tag !== 130) {
+          case 15: {
+            if (tag !== 122) {
               break;
             }
 
             message.attributes.push(Attribute.decode(reader, reader.uint32()));
             continue;
           }
-          case 17: {
-            if (tag !== 138) {
+          case 16: {
+            if (tag !== 130) {
               break;
             }
 
             message.progress = Progress.decode(reader, reader.uint32());
             continue;
           }
-          case 18: {
-            if (tag !== 144) {
+          case 17: {
+            if (tag !== 136) {
               break;
             }
 
             message.continued = reader.uint32();
             continue;
           }
-          case 19: {
-            if (tag !== 154) {
+          case 18: {
+            if (tag !== 146) {
               break;
             }
 
             message.chainId = reader.string();
             continue;
           }
-          case 20: {
-            if (tag !== 162) {
+          case 19: {
+            if (tag !== 154) {
               break;
             }
 
@@ -678,8 +678,8 @@ export const Execution: MessageFns<Execution> = {
       ? Payload.fromPartial(object.result)
       : undefined;
     message.error = (object.error !== undefined && object.error !== null) ? Error.fromPartial(object.error) : undefined;
-    message.createdAt = object.createdAt ?? undefined;
-    message.finishedAt = object.finishedAt ?? undefined;
+    message.createTime = object.createTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
     message.interruption = (object.interruption !== undefined && object.interruption !== null)
       ? Interruption.fromPartial(object.interruption)
       : undefined;
@@ -885,13 +885,13 @@ export const Progress: MessageFns<Progress> = {
 };
 
 function createBaseInterruption(): Interruption {
-  return { at: undefined, reason: "" };
+  return { requestTime: undefined, reason: "" };
 }
 
 export const Interruption: MessageFns<Interruption> = {
   encode(message: Interruption, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(10).fork()).join();
+    if (message.requestTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.requestTime), writer.uint32(10).fork()).join();
     }
     if (message.reason !== "") {
       writer.uint32(18).string(message.reason);
@@ -917,7 +917,7 @@ export const Interruption: MessageFns<Interruption> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.requestTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 2: {
@@ -945,7 +945,7 @@ export const Interruption: MessageFns<Interruption> = {
   },
   fromPartial(object: DeepPartial<Interruption>): Interruption {
     const message = createBaseInterruption();
-    message.at = object.at ?? undefined;
+    message.requestTime = object.requestTime ?? undefined;
     message.reason = object.reason ?? "";
     return message;
   },

@@ -21,8 +21,8 @@ export const protobufPackage = "cruster.v1";
 
 export const protobufFileName = "cruster/v1/deferred.proto";
 
-/** ResolveRequest settles a promise with a value. */
-export interface ResolveRequest {
+/** ResolveDeferredRequest settles a promise with a value. */
+export interface ResolveDeferredRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -33,12 +33,12 @@ export interface ResolveRequest {
   value: Payload | undefined;
 }
 
-/** ResolveResponse says that the settlement is durable. */
-export interface ResolveResponse {
+/** ResolveDeferredResponse says that the settlement is durable. */
+export interface ResolveDeferredResponse {
 }
 
-/** RejectRequest settles a promise with an error. */
-export interface RejectRequest {
+/** RejectDeferredRequest settles a promise with an error. */
+export interface RejectDeferredRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -51,16 +51,16 @@ export interface RejectRequest {
   type: string;
 }
 
-/** RejectResponse says that the settlement is durable. */
-export interface RejectResponse {
+/** RejectDeferredResponse says that the settlement is durable. */
+export interface RejectDeferredResponse {
 }
 
-function createBaseResolveRequest(): ResolveRequest {
+function createBaseResolveDeferredRequest(): ResolveDeferredRequest {
   return { namespace: "", execution: "", name: "", value: undefined };
 }
 
-export const ResolveRequest: MessageFns<ResolveRequest> = {
-  encode(message: ResolveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ResolveDeferredRequest: MessageFns<ResolveDeferredRequest> = {
+  encode(message: ResolveDeferredRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -76,7 +76,7 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveDeferredRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -85,7 +85,7 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolveRequest();
+      const message = createBaseResolveDeferredRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -133,11 +133,11 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
     }
   },
 
-  create(base?: DeepPartial<ResolveRequest>): ResolveRequest {
-    return ResolveRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ResolveDeferredRequest>): ResolveDeferredRequest {
+    return ResolveDeferredRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ResolveRequest>): ResolveRequest {
-    const message = createBaseResolveRequest();
+  fromPartial(object: DeepPartial<ResolveDeferredRequest>): ResolveDeferredRequest {
+    const message = createBaseResolveDeferredRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.name = object.name ?? "";
@@ -148,16 +148,16 @@ export const ResolveRequest: MessageFns<ResolveRequest> = {
   },
 };
 
-function createBaseResolveResponse(): ResolveResponse {
+function createBaseResolveDeferredResponse(): ResolveDeferredResponse {
   return {};
 }
 
-export const ResolveResponse: MessageFns<ResolveResponse> = {
-  encode(_: ResolveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ResolveDeferredResponse: MessageFns<ResolveDeferredResponse> = {
+  encode(_: ResolveDeferredResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ResolveResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveDeferredResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -166,7 +166,7 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolveResponse();
+      const message = createBaseResolveDeferredResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -182,21 +182,21 @@ export const ResolveResponse: MessageFns<ResolveResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ResolveResponse>): ResolveResponse {
-    return ResolveResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ResolveDeferredResponse>): ResolveDeferredResponse {
+    return ResolveDeferredResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ResolveResponse>): ResolveResponse {
-    const message = createBaseResolveResponse();
+  fromPartial(_: DeepPartial<ResolveDeferredResponse>): ResolveDeferredResponse {
+    const message = createBaseResolveDeferredResponse();
     return message;
   },
 };
 
-function createBaseRejectRequest(): RejectRequest {
+function createBaseRejectDeferredRequest(): RejectDeferredRequest {
   return { namespace: "", execution: "", name: "", message: "", type: "" };
 }
 
-export const RejectRequest: MessageFns<RejectRequest> = {
-  encode(message: RejectRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RejectDeferredRequest: MessageFns<RejectDeferredRequest> = {
+  encode(message: RejectDeferredRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -215,7 +215,7 @@ export const RejectRequest: MessageFns<RejectRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RejectRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): RejectDeferredRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -224,7 +224,7 @@ export const RejectRequest: MessageFns<RejectRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRejectRequest();
+      const message = createBaseRejectDeferredRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -280,11 +280,11 @@ export const RejectRequest: MessageFns<RejectRequest> = {
     }
   },
 
-  create(base?: DeepPartial<RejectRequest>): RejectRequest {
-    return RejectRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<RejectDeferredRequest>): RejectDeferredRequest {
+    return RejectDeferredRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<RejectRequest>): RejectRequest {
-    const message = createBaseRejectRequest();
+  fromPartial(object: DeepPartial<RejectDeferredRequest>): RejectDeferredRequest {
+    const message = createBaseRejectDeferredRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.name = object.name ?? "";
@@ -294,16 +294,16 @@ export const RejectRequest: MessageFns<RejectRequest> = {
   },
 };
 
-function createBaseRejectResponse(): RejectResponse {
+function createBaseRejectDeferredResponse(): RejectDeferredResponse {
   return {};
 }
 
-export const RejectResponse: MessageFns<RejectResponse> = {
-  encode(_: RejectResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RejectDeferredResponse: MessageFns<RejectDeferredResponse> = {
+  encode(_: RejectDeferredResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RejectResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): RejectDeferredResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -312,7 +312,7 @@ export const RejectResponse: MessageFns<RejectResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRejectResponse();
+      const message = createBaseRejectDeferredResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -328,11 +328,11 @@ export const RejectResponse: MessageFns<RejectResponse> = {
     }
   },
 
-  create(base?: DeepPartial<RejectResponse>): RejectResponse {
-    return RejectResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<RejectDeferredResponse>): RejectDeferredResponse {
+    return RejectDeferredResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<RejectResponse>): RejectResponse {
-    const message = createBaseRejectResponse();
+  fromPartial(_: DeepPartial<RejectDeferredResponse>): RejectDeferredResponse {
+    const message = createBaseRejectDeferredResponse();
     return message;
   },
 };
@@ -345,66 +345,70 @@ export const RejectResponse: MessageFns<RejectResponse> = {
 export type DeferredServiceService = typeof DeferredServiceService;
 export const DeferredServiceService = {
   /** Resolve settles a promise with a value. */
-  resolve: {
-    path: "/cruster.v1.DeferredService/Resolve" as const,
+  resolveDeferred: {
+    path: "/cruster.v1.DeferredService/ResolveDeferred" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ResolveRequest): Buffer => Buffer.from(ResolveRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ResolveRequest => ResolveRequest.decode(value),
-    responseSerialize: (value: ResolveResponse): Buffer => Buffer.from(ResolveResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ResolveResponse => ResolveResponse.decode(value),
+    requestSerialize: (value: ResolveDeferredRequest): Buffer =>
+      Buffer.from(ResolveDeferredRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ResolveDeferredRequest => ResolveDeferredRequest.decode(value),
+    responseSerialize: (value: ResolveDeferredResponse): Buffer =>
+      Buffer.from(ResolveDeferredResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ResolveDeferredResponse => ResolveDeferredResponse.decode(value),
   },
   /** Reject settles a promise with an error. */
-  reject: {
-    path: "/cruster.v1.DeferredService/Reject" as const,
+  rejectDeferred: {
+    path: "/cruster.v1.DeferredService/RejectDeferred" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RejectRequest): Buffer => Buffer.from(RejectRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): RejectRequest => RejectRequest.decode(value),
-    responseSerialize: (value: RejectResponse): Buffer => Buffer.from(RejectResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): RejectResponse => RejectResponse.decode(value),
+    requestSerialize: (value: RejectDeferredRequest): Buffer =>
+      Buffer.from(RejectDeferredRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RejectDeferredRequest => RejectDeferredRequest.decode(value),
+    responseSerialize: (value: RejectDeferredResponse): Buffer =>
+      Buffer.from(RejectDeferredResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RejectDeferredResponse => RejectDeferredResponse.decode(value),
   },
 } as const;
 
 export interface DeferredServiceServer extends UntypedServiceImplementation {
   /** Resolve settles a promise with a value. */
-  resolve: handleUnaryCall<ResolveRequest, ResolveResponse>;
+  resolveDeferred: handleUnaryCall<ResolveDeferredRequest, ResolveDeferredResponse>;
   /** Reject settles a promise with an error. */
-  reject: handleUnaryCall<RejectRequest, RejectResponse>;
+  rejectDeferred: handleUnaryCall<RejectDeferredRequest, RejectDeferredResponse>;
 }
 
 export interface DeferredServiceClient extends Client {
   /** Resolve settles a promise with a value. */
-  resolve(
-    request: ResolveRequest,
-    callback: (error: ServiceError | null, response: ResolveResponse) => void,
+  resolveDeferred(
+    request: ResolveDeferredRequest,
+    callback: (error: ServiceError | null, response: ResolveDeferredResponse) => void,
   ): ClientUnaryCall;
-  resolve(
-    request: ResolveRequest,
+  resolveDeferred(
+    request: ResolveDeferredRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ResolveResponse) => void,
+    callback: (error: ServiceError | null, response: ResolveDeferredResponse) => void,
   ): ClientUnaryCall;
-  resolve(
-    request: ResolveRequest,
+  resolveDeferred(
+    request: ResolveDeferredRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ResolveResponse) => void,
+    callback: (error: ServiceError | null, response: ResolveDeferredResponse) => void,
   ): ClientUnaryCall;
   /** Reject settles a promise with an error. */
-  reject(
-    request: RejectRequest,
-    callback: (error: ServiceError | null, response: RejectResponse) => void,
+  rejectDeferred(
+    request: RejectDeferredRequest,
+    callback: (error: ServiceError | null, response: RejectDeferredResponse) => void,
   ): ClientUnaryCall;
-  reject(
-    request: RejectRequest,
+  rejectDeferred(
+    request: RejectDeferredRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: RejectResponse) => void,
+    callback: (error: ServiceError | null, response: RejectDeferredResponse) => void,
   ): ClientUnaryCall;
-  reject(
-    request: RejectRequest,
+  rejectDeferred(
+    request: RejectDeferredRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: RejectResponse) => void,
+    callback: (error: ServiceError | null, response: RejectDeferredResponse) => void,
   ): ClientUnaryCall;
 }
 

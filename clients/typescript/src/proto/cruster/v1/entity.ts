@@ -53,8 +53,8 @@ export interface Operation {
   again: boolean;
 }
 
-/** CallRequest asks for an operation. */
-export interface CallRequest {
+/** CallEntityRequest asks for an operation. */
+export interface CallEntityRequest {
   /** What to perform. */
   operation:
     | Operation
@@ -63,8 +63,8 @@ export interface CallRequest {
   encoding: Encoding;
 }
 
-/** CallResponse is the outcome of an operation. */
-export interface CallResponse {
+/** CallEntityResponse is the outcome of an operation. */
+export interface CallEntityResponse {
   /** The result, if it succeeded. */
   result:
     | Payload
@@ -73,8 +73,8 @@ export interface CallResponse {
   error: Error | undefined;
 }
 
-/** CallsRequest is some of the calls of a stream. */
-export interface CallsRequest {
+/** StreamCallsRequest is some of the calls of a stream. */
+export interface StreamCallsRequest {
   /**
    * The calls, at most 1000. If more than 2500 of a stream are under way, those
    * beyond are refused (CR-5002), and can be made again later.
@@ -90,14 +90,14 @@ export interface StreamedCall {
   id: bigint;
   /** What to perform. */
   request:
-    | CallRequest
+    | CallEntityRequest
     | undefined;
   /** For how long the caller waits; absent means for as long as the stream is there. */
   timeout: Duration | undefined;
 }
 
-/** CallsResponse is some of the answers of a stream. */
-export interface CallsResponse {
+/** StreamCallsResponse is some of the answers of a stream. */
+export interface StreamCallsResponse {
   /** The answers. */
   answers: StreamedAnswer[];
   /**
@@ -113,27 +113,27 @@ export interface StreamedAnswer {
   id: bigint;
   /** The outcome. */
   response:
-    | CallResponse
+    | CallEntityResponse
     | undefined;
   /**
-   * If there is no outcome, why: the status that a Call would have, a
+   * If there is no outcome, why: the status that a CallEntity would have, a
    * google.rpc.Status.
    */
   status: Buffer;
 }
 
-/** SendRequest asks for an operation whose caller does not wait. */
-export interface SendRequest {
+/** SendToEntityRequest asks for an operation whose caller does not wait. */
+export interface SendToEntityRequest {
   /** What to perform. */
   operation: Operation | undefined;
 }
 
-/** SendResponse says that the message is durable. */
-export interface SendResponse {
+/** SendToEntityResponse says that the message is durable. */
+export interface SendToEntityResponse {
 }
 
-/** StateRequest asks for the state of an entity. */
-export interface StateRequest {
+/** GetEntityRequest asks for the state of an entity. */
+export interface GetEntityRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The entity: "deployment/Type/id". */
@@ -142,8 +142,8 @@ export interface StateRequest {
   encoding: Encoding;
 }
 
-/** StateResponse is an entity as it is. */
-export interface StateResponse {
+/** GetEntityResponse is an entity as it is. */
+export interface GetEntityResponse {
   /** The entity. */
   entity:
     | Entity
@@ -169,11 +169,11 @@ export interface Entity {
   /** The version of the shape of its state. */
   stateVersion: number;
   /** When its first operation became durable. */
-  createdAt:
+  createTime:
     | Date
     | undefined;
   /** When its state was last changed. */
-  updatedAt: Date | undefined;
+  updateTime: Date | undefined;
 }
 
 /** ListEntitiesRequest asks for a page of entities. */
@@ -196,8 +196,8 @@ export interface ListEntitiesResponse {
   nextPageToken: string;
 }
 
-/** DestroyRequest asks for the state of an entity to be deleted. */
-export interface DestroyRequest {
+/** DestroyEntityRequest asks for the state of an entity to be deleted. */
+export interface DestroyEntityRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The entity: "deployment/Type/id". */
@@ -206,12 +206,12 @@ export interface DestroyRequest {
   requestId: string;
 }
 
-/** DestroyResponse says that the state is gone. */
-export interface DestroyResponse {
+/** DestroyEntityResponse says that the state is gone. */
+export interface DestroyEntityResponse {
 }
 
-/** ListLocksRequest asks for a page of locks. */
-export interface ListLocksRequest {
+/** ListEntityLocksRequest asks for a page of locks. */
+export interface ListEntityLocksRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** How many to look at: 1 to 1000; 0 means 100. A page may hold fewer. */
@@ -220,8 +220,8 @@ export interface ListLocksRequest {
   pageToken: string;
 }
 
-/** ListLocksResponse holds a page of locks. */
-export interface ListLocksResponse {
+/** ListEntityLocksResponse holds a page of locks. */
+export interface ListEntityLocksResponse {
   /** The locks that are held. */
   locks: EntityLock[];
   /** The page_token of the next page; empty if this is the last. */
@@ -237,7 +237,7 @@ export interface EntityLock {
   /** The execution that has locked it: "deployment/Workflow/key". */
   holder: string;
   /** When. */
-  since:
+  lockTime:
     | Date
     | undefined;
   /** The first callers queued for the lock, in order. */
@@ -253,25 +253,25 @@ export interface LockWaiter {
   /** The cause of the wait: "lock", or the name of the operation. */
   operation: string;
   /** Since when. */
-  since: Date | undefined;
+  queueTime: Date | undefined;
 }
 
-/** UnlockRequest asks for the lock of an entity to be taken away. */
-export interface UnlockRequest {
+/** UnlockEntityRequest asks for the lock of an entity to be taken away. */
+export interface UnlockEntityRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The entity: "deployment/Type/id". */
   entity: string;
 }
 
-/** UnlockResponse says that the entity is not locked any more. */
-export interface UnlockResponse {
+/** UnlockEntityResponse says that the entity is not locked any more. */
+export interface UnlockEntityResponse {
   /** The execution that had locked it; empty if none had. */
   holder: string;
 }
 
-/** ListParkedRequest asks for a page of parked messages. */
-export interface ListParkedRequest {
+/** ListParkedMessagesRequest asks for a page of parked messages. */
+export interface ListParkedMessagesRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** Only those of this type, "deployment/Type"; or of a deployment, "deployment/". */
@@ -284,8 +284,8 @@ export interface ListParkedRequest {
   pageToken: string;
 }
 
-/** ListParkedResponse holds a page of parked messages. */
-export interface ListParkedResponse {
+/** ListParkedMessagesResponse holds a page of parked messages. */
+export interface ListParkedMessagesResponse {
   /** The messages. */
   messages: ParkedMessage[];
   /** The page_token of the next page; empty if this is the last. */
@@ -311,11 +311,11 @@ export interface ParkedMessage {
   /** The name of the operation, or of the workflow. */
   name: string;
   /** When it was sent. */
-  sentAt:
+  sendTime:
     | Date
     | undefined;
   /** When it was parked. */
-  parkedAt:
+  parkTime:
     | Date
     | undefined;
   /** How often it was tried, since it was sent or retried. */
@@ -330,8 +330,8 @@ export interface ParkedMessage {
   bytes: bigint;
 }
 
-/** RetryParkedRequest asks for parked messages to be performed. */
-export interface RetryParkedRequest {
+/** RetryParkedMessagesRequest asks for parked messages to be performed. */
+export interface RetryParkedMessagesRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The entity: "deployment/Type/id". */
@@ -345,14 +345,14 @@ export interface RetryParkedRequest {
   all: boolean;
 }
 
-/** RetryParkedResponse says that the messages are in the inbox of their entity. */
-export interface RetryParkedResponse {
+/** RetryParkedMessagesResponse says that the messages are in the inbox of their entity. */
+export interface RetryParkedMessagesResponse {
   /** How many. */
   messages: number;
 }
 
-/** DropParkedRequest asks for parked messages to be given up. */
-export interface DropParkedRequest {
+/** DropParkedMessagesRequest asks for parked messages to be given up. */
+export interface DropParkedMessagesRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The entity: "deployment/Type/id". */
@@ -366,8 +366,8 @@ export interface DropParkedRequest {
   all: boolean;
 }
 
-/** DropParkedResponse says that the messages are gone. */
-export interface DropParkedResponse {
+/** DropParkedMessagesResponse says that the messages are gone. */
+export interface DropParkedMessagesResponse {
   /** How many. */
   messages: number;
 }
@@ -489,12 +489,12 @@ export const Operation: MessageFns<Operation> = {
   },
 };
 
-function createBaseCallRequest(): CallRequest {
+function createBaseCallEntityRequest(): CallEntityRequest {
   return { operation: undefined, encoding: 0 };
 }
 
-export const CallRequest: MessageFns<CallRequest> = {
-  encode(message: CallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const CallEntityRequest: MessageFns<CallEntityRequest> = {
+  encode(message: CallEntityRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.operation !== undefined) {
       Operation.encode(message.operation, writer.uint32(10).fork()).join();
     }
@@ -504,7 +504,7 @@ export const CallRequest: MessageFns<CallRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): CallRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): CallEntityRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -513,7 +513,7 @@ export const CallRequest: MessageFns<CallRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCallRequest();
+      const message = createBaseCallEntityRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -545,11 +545,11 @@ export const CallRequest: MessageFns<CallRequest> = {
     }
   },
 
-  create(base?: DeepPartial<CallRequest>): CallRequest {
-    return CallRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<CallEntityRequest>): CallEntityRequest {
+    return CallEntityRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<CallRequest>): CallRequest {
-    const message = createBaseCallRequest();
+  fromPartial(object: DeepPartial<CallEntityRequest>): CallEntityRequest {
+    const message = createBaseCallEntityRequest();
     message.operation = (object.operation !== undefined && object.operation !== null)
       ? Operation.fromPartial(object.operation)
       : undefined;
@@ -558,12 +558,12 @@ export const CallRequest: MessageFns<CallRequest> = {
   },
 };
 
-function createBaseCallResponse(): CallResponse {
+function createBaseCallEntityResponse(): CallEntityResponse {
   return { result: undefined, error: undefined };
 }
 
-export const CallResponse: MessageFns<CallResponse> = {
-  encode(message: CallResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const CallEntityResponse: MessageFns<CallEntityResponse> = {
+  encode(message: CallEntityResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.result !== undefined) {
       Payload.encode(message.result, writer.uint32(10).fork()).join();
     }
@@ -573,7 +573,7 @@ export const CallResponse: MessageFns<CallResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): CallResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): CallEntityResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -582,7 +582,7 @@ export const CallResponse: MessageFns<CallResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCallResponse();
+      const message = createBaseCallEntityResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -614,11 +614,11 @@ export const CallResponse: MessageFns<CallResponse> = {
     }
   },
 
-  create(base?: DeepPartial<CallResponse>): CallResponse {
-    return CallResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<CallEntityResponse>): CallEntityResponse {
+    return CallEntityResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<CallResponse>): CallResponse {
-    const message = createBaseCallResponse();
+  fromPartial(object: DeepPartial<CallEntityResponse>): CallEntityResponse {
+    const message = createBaseCallEntityResponse();
     message.result = (object.result !== undefined && object.result !== null)
       ? Payload.fromPartial(object.result)
       : undefined;
@@ -627,12 +627,12 @@ export const CallResponse: MessageFns<CallResponse> = {
   },
 };
 
-function createBaseCallsRequest(): CallsRequest {
+function createBaseStreamCallsRequest(): StreamCallsRequest {
   return { calls: [], givenUp: [] };
 }
 
-export const CallsRequest: MessageFns<CallsRequest> = {
-  encode(message: CallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const StreamCallsRequest: MessageFns<StreamCallsRequest> = {
+  encode(message: StreamCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.calls) {
       StreamedCall.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -649,7 +649,7 @@ export const CallsRequest: MessageFns<CallsRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): CallsRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamCallsRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -658,7 +658,7 @@ export const CallsRequest: MessageFns<CallsRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCallsRequest();
+      const message = createBaseStreamCallsRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -700,11 +700,11 @@ export const CallsRequest: MessageFns<CallsRequest> = {
     }
   },
 
-  create(base?: DeepPartial<CallsRequest>): CallsRequest {
-    return CallsRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<StreamCallsRequest>): StreamCallsRequest {
+    return StreamCallsRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<CallsRequest>): CallsRequest {
-    const message = createBaseCallsRequest();
+  fromPartial(object: DeepPartial<StreamCallsRequest>): StreamCallsRequest {
+    const message = createBaseStreamCallsRequest();
     message.calls = object.calls?.map((e) => StreamedCall.fromPartial(e)) || [];
     message.givenUp = object.givenUp?.map((e) => BigInt(e)) || [];
     return message;
@@ -724,7 +724,7 @@ export const StreamedCall: MessageFns<StreamedCall> = {
       writer.uint32(8).uint64(message.id);
     }
     if (message.request !== undefined) {
-      CallRequest.encode(message.request, writer.uint32(18).fork()).join();
+      CallEntityRequest.encode(message.request, writer.uint32(18).fork()).join();
     }
     if (message.timeout !== undefined) {
       Duration.encode(message.timeout, writer.uint32(26).fork()).join();
@@ -758,7 +758,7 @@ export const StreamedCall: MessageFns<StreamedCall> = {
               break;
             }
 
-            message.request = CallRequest.decode(reader, reader.uint32());
+            message.request = CallEntityRequest.decode(reader, reader.uint32());
             continue;
           }
           case 3: {
@@ -788,7 +788,7 @@ export const StreamedCall: MessageFns<StreamedCall> = {
     const message = createBaseStreamedCall();
     message.id = (object.id !== undefined && object.id !== null) ? BigInt(object.id) : 0n;
     message.request = (object.request !== undefined && object.request !== null)
-      ? CallRequest.fromPartial(object.request)
+      ? CallEntityRequest.fromPartial(object.request)
       : undefined;
     message.timeout = (object.timeout !== undefined && object.timeout !== null)
       ? Duration.fromPartial(object.timeout)
@@ -797,12 +797,12 @@ export const StreamedCall: MessageFns<StreamedCall> = {
   },
 };
 
-function createBaseCallsResponse(): CallsResponse {
+function createBaseStreamCallsResponse(): StreamCallsResponse {
   return { answers: [], lastTaken: undefined };
 }
 
-export const CallsResponse: MessageFns<CallsResponse> = {
-  encode(message: CallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const StreamCallsResponse: MessageFns<StreamCallsResponse> = {
+  encode(message: StreamCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.answers) {
       StreamedAnswer.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -815,7 +815,7 @@ export const CallsResponse: MessageFns<CallsResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): CallsResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamCallsResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -824,7 +824,7 @@ export const CallsResponse: MessageFns<CallsResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCallsResponse();
+      const message = createBaseStreamCallsResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -856,11 +856,11 @@ export const CallsResponse: MessageFns<CallsResponse> = {
     }
   },
 
-  create(base?: DeepPartial<CallsResponse>): CallsResponse {
-    return CallsResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<StreamCallsResponse>): StreamCallsResponse {
+    return StreamCallsResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<CallsResponse>): CallsResponse {
-    const message = createBaseCallsResponse();
+  fromPartial(object: DeepPartial<StreamCallsResponse>): StreamCallsResponse {
+    const message = createBaseStreamCallsResponse();
     message.answers = object.answers?.map((e) => StreamedAnswer.fromPartial(e)) || [];
     message.lastTaken = (object.lastTaken !== undefined && object.lastTaken !== null)
       ? BigInt(object.lastTaken)
@@ -882,7 +882,7 @@ export const StreamedAnswer: MessageFns<StreamedAnswer> = {
       writer.uint32(8).uint64(message.id);
     }
     if (message.response !== undefined) {
-      CallResponse.encode(message.response, writer.uint32(18).fork()).join();
+      CallEntityResponse.encode(message.response, writer.uint32(18).fork()).join();
     }
     if (message.status.length !== 0) {
       writer.uint32(26).bytes(message.status);
@@ -916,7 +916,7 @@ export const StreamedAnswer: MessageFns<StreamedAnswer> = {
               break;
             }
 
-            message.response = CallResponse.decode(reader, reader.uint32());
+            message.response = CallEntityResponse.decode(reader, reader.uint32());
             continue;
           }
           case 3: {
@@ -946,26 +946,26 @@ export const StreamedAnswer: MessageFns<StreamedAnswer> = {
     const message = createBaseStreamedAnswer();
     message.id = (object.id !== undefined && object.id !== null) ? BigInt(object.id) : 0n;
     message.response = (object.response !== undefined && object.response !== null)
-      ? CallResponse.fromPartial(object.response)
+      ? CallEntityResponse.fromPartial(object.response)
       : undefined;
     message.status = object.status ?? Buffer.alloc(0);
     return message;
   },
 };
 
-function createBaseSendRequest(): SendRequest {
+function createBaseSendToEntityRequest(): SendToEntityRequest {
   return { operation: undefined };
 }
 
-export const SendRequest: MessageFns<SendRequest> = {
-  encode(message: SendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const SendToEntityRequest: MessageFns<SendToEntityRequest> = {
+  encode(message: SendToEntityRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.operation !== undefined) {
       Operation.encode(message.operation, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): SendRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): SendToEntityRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -974,7 +974,7 @@ export const SendRequest: MessageFns<SendRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSendRequest();
+      const message = createBaseSendToEntityRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -998,11 +998,11 @@ export const SendRequest: MessageFns<SendRequest> = {
     }
   },
 
-  create(base?: DeepPartial<SendRequest>): SendRequest {
-    return SendRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<SendToEntityRequest>): SendToEntityRequest {
+    return SendToEntityRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<SendRequest>): SendRequest {
-    const message = createBaseSendRequest();
+  fromPartial(object: DeepPartial<SendToEntityRequest>): SendToEntityRequest {
+    const message = createBaseSendToEntityRequest();
     message.operation = (object.operation !== undefined && object.operation !== null)
       ? Operation.fromPartial(object.operation)
       : undefined;
@@ -1010,16 +1010,16 @@ export const SendRequest: MessageFns<SendRequest> = {
   },
 };
 
-function createBaseSendResponse(): SendResponse {
+function createBaseSendToEntityResponse(): SendToEntityResponse {
   return {};
 }
 
-export const SendResponse: MessageFns<SendResponse> = {
-  encode(_: SendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const SendToEntityResponse: MessageFns<SendToEntityResponse> = {
+  encode(_: SendToEntityResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): SendResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): SendToEntityResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1028,7 +1028,7 @@ export const SendResponse: MessageFns<SendResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSendResponse();
+      const message = createBaseSendToEntityResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1044,21 +1044,21 @@ export const SendResponse: MessageFns<SendResponse> = {
     }
   },
 
-  create(base?: DeepPartial<SendResponse>): SendResponse {
-    return SendResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<SendToEntityResponse>): SendToEntityResponse {
+    return SendToEntityResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<SendResponse>): SendResponse {
-    const message = createBaseSendResponse();
+  fromPartial(_: DeepPartial<SendToEntityResponse>): SendToEntityResponse {
+    const message = createBaseSendToEntityResponse();
     return message;
   },
 };
 
-function createBaseStateRequest(): StateRequest {
+function createBaseGetEntityRequest(): GetEntityRequest {
   return { namespace: "", entity: "", encoding: 0 };
 }
 
-export const StateRequest: MessageFns<StateRequest> = {
-  encode(message: StateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetEntityRequest: MessageFns<GetEntityRequest> = {
+  encode(message: GetEntityRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1071,7 +1071,7 @@ export const StateRequest: MessageFns<StateRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): StateRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetEntityRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1080,7 +1080,7 @@ export const StateRequest: MessageFns<StateRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStateRequest();
+      const message = createBaseGetEntityRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1120,11 +1120,11 @@ export const StateRequest: MessageFns<StateRequest> = {
     }
   },
 
-  create(base?: DeepPartial<StateRequest>): StateRequest {
-    return StateRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetEntityRequest>): GetEntityRequest {
+    return GetEntityRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<StateRequest>): StateRequest {
-    const message = createBaseStateRequest();
+  fromPartial(object: DeepPartial<GetEntityRequest>): GetEntityRequest {
+    const message = createBaseGetEntityRequest();
     message.namespace = object.namespace ?? "";
     message.entity = object.entity ?? "";
     message.encoding = object.encoding ?? 0;
@@ -1132,12 +1132,12 @@ export const StateRequest: MessageFns<StateRequest> = {
   },
 };
 
-function createBaseStateResponse(): StateResponse {
+function createBaseGetEntityResponse(): GetEntityResponse {
   return { entity: undefined, state: undefined, parked: 0 };
 }
 
-export const StateResponse: MessageFns<StateResponse> = {
-  encode(message: StateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetEntityResponse: MessageFns<GetEntityResponse> = {
+  encode(message: GetEntityResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.entity !== undefined) {
       Entity.encode(message.entity, writer.uint32(10).fork()).join();
     }
@@ -1150,7 +1150,7 @@ export const StateResponse: MessageFns<StateResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): StateResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetEntityResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1159,7 +1159,7 @@ export const StateResponse: MessageFns<StateResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStateResponse();
+      const message = createBaseGetEntityResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1199,11 +1199,11 @@ export const StateResponse: MessageFns<StateResponse> = {
     }
   },
 
-  create(base?: DeepPartial<StateResponse>): StateResponse {
-    return StateResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetEntityResponse>): GetEntityResponse {
+    return GetEntityResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<StateResponse>): StateResponse {
-    const message = createBaseStateResponse();
+  fromPartial(object: DeepPartial<GetEntityResponse>): GetEntityResponse {
+    const message = createBaseGetEntityResponse();
     message.entity = (object.entity !== undefined && object.entity !== null)
       ? Entity.fromPartial(object.entity)
       : undefined;
@@ -1216,7 +1216,7 @@ export const StateResponse: MessageFns<StateResponse> = {
 };
 
 function createBaseEntity(): Entity {
-  return { name: "", namespace: "", type: "", id: "", stateVersion: 0, createdAt: undefined, updatedAt: undefined };
+  return { name: "", namespace: "", type: "", id: "", stateVersion: 0, createTime: undefined, updateTime: undefined };
 }
 
 export const Entity: MessageFns<Entity> = {
@@ -1236,11 +1236,11 @@ export const Entity: MessageFns<Entity> = {
     if (message.stateVersion !== 0) {
       writer.uint32(40).uint32(message.stateVersion);
     }
-    if (message.createdAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(50).fork()).join();
+    if (message.createTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.createTime), writer.uint32(50).fork()).join();
     }
-    if (message.updatedAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.updatedAt), writer.uint32(58).fork()).join();
+    if (message.updateTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.updateTime), writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -1303,7 +1303,7 @@ export const Entity: MessageFns<Entity> = {
               break;
             }
 
-            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 7: {
@@ -1311,7 +1311,7 @@ export const Entity: MessageFns<Entity> = {
               break;
             }
 
-            message.updatedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.updateTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -1336,8 +1336,8 @@ export const Entity: MessageFns<Entity> = {
     message.type = object.type ?? "";
     message.id = object.id ?? "";
     message.stateVersion = object.stateVersion ?? 0;
-    message.createdAt = object.createdAt ?? undefined;
-    message.updatedAt = object.updatedAt ?? undefined;
+    message.createTime = object.createTime ?? undefined;
+    message.updateTime = object.updateTime ?? undefined;
     return message;
   },
 };
@@ -1500,12 +1500,12 @@ export const ListEntitiesResponse: MessageFns<ListEntitiesResponse> = {
   },
 };
 
-function createBaseDestroyRequest(): DestroyRequest {
+function createBaseDestroyEntityRequest(): DestroyEntityRequest {
   return { namespace: "", entity: "", requestId: "" };
 }
 
-export const DestroyRequest: MessageFns<DestroyRequest> = {
-  encode(message: DestroyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DestroyEntityRequest: MessageFns<DestroyEntityRequest> = {
+  encode(message: DestroyEntityRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1518,7 +1518,7 @@ export const DestroyRequest: MessageFns<DestroyRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DestroyRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): DestroyEntityRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1527,7 +1527,7 @@ export const DestroyRequest: MessageFns<DestroyRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDestroyRequest();
+      const message = createBaseDestroyEntityRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1567,11 +1567,11 @@ export const DestroyRequest: MessageFns<DestroyRequest> = {
     }
   },
 
-  create(base?: DeepPartial<DestroyRequest>): DestroyRequest {
-    return DestroyRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<DestroyEntityRequest>): DestroyEntityRequest {
+    return DestroyEntityRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DestroyRequest>): DestroyRequest {
-    const message = createBaseDestroyRequest();
+  fromPartial(object: DeepPartial<DestroyEntityRequest>): DestroyEntityRequest {
+    const message = createBaseDestroyEntityRequest();
     message.namespace = object.namespace ?? "";
     message.entity = object.entity ?? "";
     message.requestId = object.requestId ?? "";
@@ -1579,16 +1579,16 @@ export const DestroyRequest: MessageFns<DestroyRequest> = {
   },
 };
 
-function createBaseDestroyResponse(): DestroyResponse {
+function createBaseDestroyEntityResponse(): DestroyEntityResponse {
   return {};
 }
 
-export const DestroyResponse: MessageFns<DestroyResponse> = {
-  encode(_: DestroyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DestroyEntityResponse: MessageFns<DestroyEntityResponse> = {
+  encode(_: DestroyEntityResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DestroyResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): DestroyEntityResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1597,7 +1597,7 @@ export const DestroyResponse: MessageFns<DestroyResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDestroyResponse();
+      const message = createBaseDestroyEntityResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1613,21 +1613,21 @@ export const DestroyResponse: MessageFns<DestroyResponse> = {
     }
   },
 
-  create(base?: DeepPartial<DestroyResponse>): DestroyResponse {
-    return DestroyResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<DestroyEntityResponse>): DestroyEntityResponse {
+    return DestroyEntityResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<DestroyResponse>): DestroyResponse {
-    const message = createBaseDestroyResponse();
+  fromPartial(_: DeepPartial<DestroyEntityResponse>): DestroyEntityResponse {
+    const message = createBaseDestroyEntityResponse();
     return message;
   },
 };
 
-function createBaseListLocksRequest(): ListLocksRequest {
+function createBaseListEntityLocksRequest(): ListEntityLocksRequest {
   return { namespace: "", pageSize: 0, pageToken: "" };
 }
 
-export const ListLocksRequest: MessageFns<ListLocksRequest> = {
-  encode(message: ListLocksRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListEntityLocksRequest: MessageFns<ListEntityLocksRequest> = {
+  encode(message: ListEntityLocksRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1640,7 +1640,7 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListLocksRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListEntityLocksRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1649,7 +1649,7 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListLocksRequest();
+      const message = createBaseListEntityLocksRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1689,11 +1689,11 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
     }
   },
 
-  create(base?: DeepPartial<ListLocksRequest>): ListLocksRequest {
-    return ListLocksRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListEntityLocksRequest>): ListEntityLocksRequest {
+    return ListEntityLocksRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListLocksRequest>): ListLocksRequest {
-    const message = createBaseListLocksRequest();
+  fromPartial(object: DeepPartial<ListEntityLocksRequest>): ListEntityLocksRequest {
+    const message = createBaseListEntityLocksRequest();
     message.namespace = object.namespace ?? "";
     message.pageSize = object.pageSize ?? 0;
     message.pageToken = object.pageToken ?? "";
@@ -1701,12 +1701,12 @@ export const ListLocksRequest: MessageFns<ListLocksRequest> = {
   },
 };
 
-function createBaseListLocksResponse(): ListLocksResponse {
+function createBaseListEntityLocksResponse(): ListEntityLocksResponse {
   return { locks: [], nextPageToken: "" };
 }
 
-export const ListLocksResponse: MessageFns<ListLocksResponse> = {
-  encode(message: ListLocksResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListEntityLocksResponse: MessageFns<ListEntityLocksResponse> = {
+  encode(message: ListEntityLocksResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.locks) {
       EntityLock.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -1716,7 +1716,7 @@ export const ListLocksResponse: MessageFns<ListLocksResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListLocksResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListEntityLocksResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1725,7 +1725,7 @@ export const ListLocksResponse: MessageFns<ListLocksResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListLocksResponse();
+      const message = createBaseListEntityLocksResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1757,11 +1757,11 @@ export const ListLocksResponse: MessageFns<ListLocksResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ListLocksResponse>): ListLocksResponse {
-    return ListLocksResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListEntityLocksResponse>): ListEntityLocksResponse {
+    return ListEntityLocksResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListLocksResponse>): ListLocksResponse {
-    const message = createBaseListLocksResponse();
+  fromPartial(object: DeepPartial<ListEntityLocksResponse>): ListEntityLocksResponse {
+    const message = createBaseListEntityLocksResponse();
     message.locks = object.locks?.map((e) => EntityLock.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
     return message;
@@ -1769,7 +1769,7 @@ export const ListLocksResponse: MessageFns<ListLocksResponse> = {
 };
 
 function createBaseEntityLock(): EntityLock {
-  return { entity: "", namespace: "", holder: "", since: undefined, waiters: [], waiting: 0 };
+  return { entity: "", namespace: "", holder: "", lockTime: undefined, waiters: [], waiting: 0 };
 }
 
 export const EntityLock: MessageFns<EntityLock> = {
@@ -1783,8 +1783,8 @@ export const EntityLock: MessageFns<EntityLock> = {
     if (message.holder !== "") {
       writer.uint32(26).string(message.holder);
     }
-    if (message.since !== undefined) {
-      Timestamp.encode(toTimestamp(message.since), writer.uint32(34).fork()).join();
+    if (message.lockTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.lockTime), writer.uint32(34).fork()).join();
     }
     for (const v of message.waiters) {
       LockWaiter.encode(v!, writer.uint32(42).fork()).join();
@@ -1837,7 +1837,7 @@ export const EntityLock: MessageFns<EntityLock> = {
               break;
             }
 
-            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.lockTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -1876,7 +1876,7 @@ export const EntityLock: MessageFns<EntityLock> = {
     message.entity = object.entity ?? "";
     message.namespace = object.namespace ?? "";
     message.holder = object.holder ?? "";
-    message.since = object.since ?? undefined;
+    message.lockTime = object.lockTime ?? undefined;
     message.waiters = object.waiters?.map((e) => LockWaiter.fromPartial(e)) || [];
     message.waiting = object.waiting ?? 0;
     return message;
@@ -1884,7 +1884,7 @@ export const EntityLock: MessageFns<EntityLock> = {
 };
 
 function createBaseLockWaiter(): LockWaiter {
-  return { execution: "", operation: "", since: undefined };
+  return { execution: "", operation: "", queueTime: undefined };
 }
 
 export const LockWaiter: MessageFns<LockWaiter> = {
@@ -1895,8 +1895,8 @@ export const LockWaiter: MessageFns<LockWaiter> = {
     if (message.operation !== "") {
       writer.uint32(18).string(message.operation);
     }
-    if (message.since !== undefined) {
-      Timestamp.encode(toTimestamp(message.since), writer.uint32(26).fork()).join();
+    if (message.queueTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.queueTime), writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1935,7 +1935,7 @@ export const LockWaiter: MessageFns<LockWaiter> = {
               break;
             }
 
-            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.queueTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -1957,17 +1957,17 @@ export const LockWaiter: MessageFns<LockWaiter> = {
     const message = createBaseLockWaiter();
     message.execution = object.execution ?? "";
     message.operation = object.operation ?? "";
-    message.since = object.since ?? undefined;
+    message.queueTime = object.queueTime ?? undefined;
     return message;
   },
 };
 
-function createBaseUnlockRequest(): UnlockRequest {
+function createBaseUnlockEntityRequest(): UnlockEntityRequest {
   return { namespace: "", entity: "" };
 }
 
-export const UnlockRequest: MessageFns<UnlockRequest> = {
-  encode(message: UnlockRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const UnlockEntityRequest: MessageFns<UnlockEntityRequest> = {
+  encode(message: UnlockEntityRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1977,7 +1977,7 @@ export const UnlockRequest: MessageFns<UnlockRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): UnlockRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): UnlockEntityRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1986,7 +1986,7 @@ export const UnlockRequest: MessageFns<UnlockRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUnlockRequest();
+      const message = createBaseUnlockEntityRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2018,30 +2018,30 @@ export const UnlockRequest: MessageFns<UnlockRequest> = {
     }
   },
 
-  create(base?: DeepPartial<UnlockRequest>): UnlockRequest {
-    return UnlockRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<UnlockEntityRequest>): UnlockEntityRequest {
+    return UnlockEntityRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<UnlockRequest>): UnlockRequest {
-    const message = createBaseUnlockRequest();
+  fromPartial(object: DeepPartial<UnlockEntityRequest>): UnlockEntityRequest {
+    const message = createBaseUnlockEntityRequest();
     message.namespace = object.namespace ?? "";
     message.entity = object.entity ?? "";
     return message;
   },
 };
 
-function createBaseUnlockResponse(): UnlockResponse {
+function createBaseUnlockEntityResponse(): UnlockEntityResponse {
   return { holder: "" };
 }
 
-export const UnlockResponse: MessageFns<UnlockResponse> = {
-  encode(message: UnlockResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const UnlockEntityResponse: MessageFns<UnlockEntityResponse> = {
+  encode(message: UnlockEntityResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.holder !== "") {
       writer.uint32(10).string(message.holder);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): UnlockResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): UnlockEntityResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2050,7 +2050,7 @@ export const UnlockResponse: MessageFns<UnlockResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUnlockResponse();
+      const message = createBaseUnlockEntityResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2074,22 +2074,22 @@ export const UnlockResponse: MessageFns<UnlockResponse> = {
     }
   },
 
-  create(base?: DeepPartial<UnlockResponse>): UnlockResponse {
-    return UnlockResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<UnlockEntityResponse>): UnlockEntityResponse {
+    return UnlockEntityResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<UnlockResponse>): UnlockResponse {
-    const message = createBaseUnlockResponse();
+  fromPartial(object: DeepPartial<UnlockEntityResponse>): UnlockEntityResponse {
+    const message = createBaseUnlockEntityResponse();
     message.holder = object.holder ?? "";
     return message;
   },
 };
 
-function createBaseListParkedRequest(): ListParkedRequest {
+function createBaseListParkedMessagesRequest(): ListParkedMessagesRequest {
   return { namespace: "", type: "", entity: "", pageSize: 0, pageToken: "" };
 }
 
-export const ListParkedRequest: MessageFns<ListParkedRequest> = {
-  encode(message: ListParkedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListParkedMessagesRequest: MessageFns<ListParkedMessagesRequest> = {
+  encode(message: ListParkedMessagesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -2108,7 +2108,7 @@ export const ListParkedRequest: MessageFns<ListParkedRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListParkedRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListParkedMessagesRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2117,7 +2117,7 @@ export const ListParkedRequest: MessageFns<ListParkedRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListParkedRequest();
+      const message = createBaseListParkedMessagesRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2173,11 +2173,11 @@ export const ListParkedRequest: MessageFns<ListParkedRequest> = {
     }
   },
 
-  create(base?: DeepPartial<ListParkedRequest>): ListParkedRequest {
-    return ListParkedRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListParkedMessagesRequest>): ListParkedMessagesRequest {
+    return ListParkedMessagesRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListParkedRequest>): ListParkedRequest {
-    const message = createBaseListParkedRequest();
+  fromPartial(object: DeepPartial<ListParkedMessagesRequest>): ListParkedMessagesRequest {
+    const message = createBaseListParkedMessagesRequest();
     message.namespace = object.namespace ?? "";
     message.type = object.type ?? "";
     message.entity = object.entity ?? "";
@@ -2187,12 +2187,12 @@ export const ListParkedRequest: MessageFns<ListParkedRequest> = {
   },
 };
 
-function createBaseListParkedResponse(): ListParkedResponse {
+function createBaseListParkedMessagesResponse(): ListParkedMessagesResponse {
   return { messages: [], nextPageToken: "" };
 }
 
-export const ListParkedResponse: MessageFns<ListParkedResponse> = {
-  encode(message: ListParkedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListParkedMessagesResponse: MessageFns<ListParkedMessagesResponse> = {
+  encode(message: ListParkedMessagesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.messages) {
       ParkedMessage.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -2202,7 +2202,7 @@ export const ListParkedResponse: MessageFns<ListParkedResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListParkedResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListParkedMessagesResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2211,7 +2211,7 @@ export const ListParkedResponse: MessageFns<ListParkedResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListParkedResponse();
+      const message = createBaseListParkedMessagesResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2243,11 +2243,11 @@ export const ListParkedResponse: MessageFns<ListParkedResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ListParkedResponse>): ListParkedResponse {
-    return ListParkedResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListParkedMessagesResponse>): ListParkedMessagesResponse {
+    return ListParkedMessagesResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListParkedResponse>): ListParkedResponse {
-    const message = createBaseListParkedResponse();
+  fromPartial(object: DeepPartial<ListParkedMessagesResponse>): ListParkedMessagesResponse {
+    const message = createBaseListParkedMessagesResponse();
     message.messages = object.messages?.map((e) => ParkedMessage.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
     return message;
@@ -2261,8 +2261,8 @@ function createBaseParkedMessage(): ParkedMessage {
     position: 0n,
     kind: "",
     name: "",
-    sentAt: undefined,
-    parkedAt: undefined,
+    sendTime: undefined,
+    parkTime: undefined,
     attempts: 0,
     reason: undefined,
     sender: "",
@@ -2290,11 +2290,11 @@ export const ParkedMessage: MessageFns<ParkedMessage> = {
     if (message.name !== "") {
       writer.uint32(42).string(message.name);
     }
-    if (message.sentAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.sentAt), writer.uint32(50).fork()).join();
+    if (message.sendTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.sendTime), writer.uint32(50).fork()).join();
     }
-    if (message.parkedAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.parkedAt), writer.uint32(58).fork()).join();
+    if (message.parkTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.parkTime), writer.uint32(58).fork()).join();
     }
     if (message.attempts !== 0) {
       writer.uint32(64).int32(message.attempts);
@@ -2372,7 +2372,7 @@ export const ParkedMessage: MessageFns<ParkedMessage> = {
               break;
             }
 
-            message.sentAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.sendTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 7: {
@@ -2380,7 +2380,7 @@ export const ParkedMessage: MessageFns<ParkedMessage> = {
               break;
             }
 
-            message.parkedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.parkTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 8: {
@@ -2437,8 +2437,8 @@ export const ParkedMessage: MessageFns<ParkedMessage> = {
     message.position = (object.position !== undefined && object.position !== null) ? BigInt(object.position) : 0n;
     message.kind = object.kind ?? "";
     message.name = object.name ?? "";
-    message.sentAt = object.sentAt ?? undefined;
-    message.parkedAt = object.parkedAt ?? undefined;
+    message.sendTime = object.sendTime ?? undefined;
+    message.parkTime = object.parkTime ?? undefined;
     message.attempts = object.attempts ?? 0;
     message.reason = (object.reason !== undefined && object.reason !== null)
       ? Error.fromPartial(object.reason)
@@ -2449,12 +2449,12 @@ export const ParkedMessage: MessageFns<ParkedMessage> = {
   },
 };
 
-function createBaseRetryParkedRequest(): RetryParkedRequest {
+function createBaseRetryParkedMessagesRequest(): RetryParkedMessagesRequest {
   return { namespace: "", entity: "", positions: [], all: false };
 }
 
-export const RetryParkedRequest: MessageFns<RetryParkedRequest> = {
-  encode(message: RetryParkedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RetryParkedMessagesRequest: MessageFns<RetryParkedMessagesRequest> = {
+  encode(message: RetryParkedMessagesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -2477,7 +2477,7 @@ export const RetryParkedRequest: MessageFns<RetryParkedRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RetryParkedRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryParkedMessagesRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2486,7 +2486,7 @@ export const RetryParkedRequest: MessageFns<RetryParkedRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRetryParkedRequest();
+      const message = createBaseRetryParkedMessagesRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2544,11 +2544,11 @@ export const RetryParkedRequest: MessageFns<RetryParkedRequest> = {
     }
   },
 
-  create(base?: DeepPartial<RetryParkedRequest>): RetryParkedRequest {
-    return RetryParkedRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<RetryParkedMessagesRequest>): RetryParkedMessagesRequest {
+    return RetryParkedMessagesRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<RetryParkedRequest>): RetryParkedRequest {
-    const message = createBaseRetryParkedRequest();
+  fromPartial(object: DeepPartial<RetryParkedMessagesRequest>): RetryParkedMessagesRequest {
+    const message = createBaseRetryParkedMessagesRequest();
     message.namespace = object.namespace ?? "";
     message.entity = object.entity ?? "";
     message.positions = object.positions?.map((e) => BigInt(e)) || [];
@@ -2557,19 +2557,19 @@ export const RetryParkedRequest: MessageFns<RetryParkedRequest> = {
   },
 };
 
-function createBaseRetryParkedResponse(): RetryParkedResponse {
+function createBaseRetryParkedMessagesResponse(): RetryParkedMessagesResponse {
   return { messages: 0 };
 }
 
-export const RetryParkedResponse: MessageFns<RetryParkedResponse> = {
-  encode(message: RetryParkedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RetryParkedMessagesResponse: MessageFns<RetryParkedMessagesResponse> = {
+  encode(message: RetryParkedMessagesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.messages !== 0) {
       writer.uint32(8).int32(message.messages);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RetryParkedResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryParkedMessagesResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2578,7 +2578,7 @@ export const RetryParkedResponse: MessageFns<RetryParkedResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRetryParkedResponse();
+      const message = createBaseRetryParkedMessagesResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2602,22 +2602,22 @@ export const RetryParkedResponse: MessageFns<RetryParkedResponse> = {
     }
   },
 
-  create(base?: DeepPartial<RetryParkedResponse>): RetryParkedResponse {
-    return RetryParkedResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<RetryParkedMessagesResponse>): RetryParkedMessagesResponse {
+    return RetryParkedMessagesResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<RetryParkedResponse>): RetryParkedResponse {
-    const message = createBaseRetryParkedResponse();
+  fromPartial(object: DeepPartial<RetryParkedMessagesResponse>): RetryParkedMessagesResponse {
+    const message = createBaseRetryParkedMessagesResponse();
     message.messages = object.messages ?? 0;
     return message;
   },
 };
 
-function createBaseDropParkedRequest(): DropParkedRequest {
+function createBaseDropParkedMessagesRequest(): DropParkedMessagesRequest {
   return { namespace: "", entity: "", positions: [], all: false };
 }
 
-export const DropParkedRequest: MessageFns<DropParkedRequest> = {
-  encode(message: DropParkedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DropParkedMessagesRequest: MessageFns<DropParkedMessagesRequest> = {
+  encode(message: DropParkedMessagesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -2640,7 +2640,7 @@ export const DropParkedRequest: MessageFns<DropParkedRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DropParkedRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): DropParkedMessagesRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2649,7 +2649,7 @@ export const DropParkedRequest: MessageFns<DropParkedRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDropParkedRequest();
+      const message = createBaseDropParkedMessagesRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2707,11 +2707,11 @@ export const DropParkedRequest: MessageFns<DropParkedRequest> = {
     }
   },
 
-  create(base?: DeepPartial<DropParkedRequest>): DropParkedRequest {
-    return DropParkedRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<DropParkedMessagesRequest>): DropParkedMessagesRequest {
+    return DropParkedMessagesRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DropParkedRequest>): DropParkedRequest {
-    const message = createBaseDropParkedRequest();
+  fromPartial(object: DeepPartial<DropParkedMessagesRequest>): DropParkedMessagesRequest {
+    const message = createBaseDropParkedMessagesRequest();
     message.namespace = object.namespace ?? "";
     message.entity = object.entity ?? "";
     message.positions = object.positions?.map((e) => BigInt(e)) || [];
@@ -2720,19 +2720,19 @@ export const DropParkedRequest: MessageFns<DropParkedRequest> = {
   },
 };
 
-function createBaseDropParkedResponse(): DropParkedResponse {
+function createBaseDropParkedMessagesResponse(): DropParkedMessagesResponse {
   return { messages: 0 };
 }
 
-export const DropParkedResponse: MessageFns<DropParkedResponse> = {
-  encode(message: DropParkedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DropParkedMessagesResponse: MessageFns<DropParkedMessagesResponse> = {
+  encode(message: DropParkedMessagesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.messages !== 0) {
       writer.uint32(8).int32(message.messages);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DropParkedResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): DropParkedMessagesResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2741,7 +2741,7 @@ export const DropParkedResponse: MessageFns<DropParkedResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDropParkedResponse();
+      const message = createBaseDropParkedMessagesResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2765,11 +2765,11 @@ export const DropParkedResponse: MessageFns<DropParkedResponse> = {
     }
   },
 
-  create(base?: DeepPartial<DropParkedResponse>): DropParkedResponse {
-    return DropParkedResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<DropParkedMessagesResponse>): DropParkedMessagesResponse {
+    return DropParkedMessagesResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DropParkedResponse>): DropParkedResponse {
-    const message = createBaseDropParkedResponse();
+  fromPartial(object: DeepPartial<DropParkedMessagesResponse>): DropParkedMessagesResponse {
+    const message = createBaseDropParkedMessagesResponse();
     message.messages = object.messages ?? 0;
     return message;
   },
@@ -2789,61 +2789,62 @@ export const EntityServiceService = {
    * changes something, that is durable by then. If the caller's deadline passes
    * first, the error says whether the call was accepted.
    */
-  call: {
-    path: "/cruster.v1.EntityService/Call" as const,
+  callEntity: {
+    path: "/cruster.v1.EntityService/CallEntity" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: CallRequest): Buffer => Buffer.from(CallRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): CallRequest => CallRequest.decode(value),
-    responseSerialize: (value: CallResponse): Buffer => Buffer.from(CallResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): CallResponse => CallResponse.decode(value),
+    requestSerialize: (value: CallEntityRequest): Buffer => Buffer.from(CallEntityRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CallEntityRequest => CallEntityRequest.decode(value),
+    responseSerialize: (value: CallEntityResponse): Buffer => Buffer.from(CallEntityResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CallEntityResponse => CallEntityResponse.decode(value),
   },
   /**
    * Calls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
-   * of a Call. Each is performed, bounded and answered by itself, in any order. A
+   * of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and receives the answers under way. A
    * host that ends the stream says up to which call it took them. A connection has
    * few such streams; further ones are refused (CR-5002).
    */
-  calls: {
-    path: "/cruster.v1.EntityService/Calls" as const,
+  streamCalls: {
+    path: "/cruster.v1.EntityService/StreamCalls" as const,
     requestStream: true as const,
     responseStream: true as const,
-    requestSerialize: (value: CallsRequest): Buffer => Buffer.from(CallsRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): CallsRequest => CallsRequest.decode(value),
-    responseSerialize: (value: CallsResponse): Buffer => Buffer.from(CallsResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): CallsResponse => CallsResponse.decode(value),
+    requestSerialize: (value: StreamCallsRequest): Buffer => Buffer.from(StreamCallsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): StreamCallsRequest => StreamCallsRequest.decode(value),
+    responseSerialize: (value: StreamCallsResponse): Buffer => Buffer.from(StreamCallsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): StreamCallsResponse => StreamCallsResponse.decode(value),
   },
   /**
    * Send has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
-  send: {
-    path: "/cruster.v1.EntityService/Send" as const,
+  sendToEntity: {
+    path: "/cruster.v1.EntityService/SendToEntity" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: SendRequest): Buffer => Buffer.from(SendRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): SendRequest => SendRequest.decode(value),
-    responseSerialize: (value: SendResponse): Buffer => Buffer.from(SendResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): SendResponse => SendResponse.decode(value),
+    requestSerialize: (value: SendToEntityRequest): Buffer => Buffer.from(SendToEntityRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SendToEntityRequest => SendToEntityRequest.decode(value),
+    responseSerialize: (value: SendToEntityResponse): Buffer =>
+      Buffer.from(SendToEntityResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SendToEntityResponse => SendToEntityResponse.decode(value),
   },
   /**
    * State reads the state of an entity: the effect of all operations that were answered
    * before.
    */
-  state: {
-    path: "/cruster.v1.EntityService/State" as const,
+  getEntity: {
+    path: "/cruster.v1.EntityService/GetEntity" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: StateRequest): Buffer => Buffer.from(StateRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): StateRequest => StateRequest.decode(value),
-    responseSerialize: (value: StateResponse): Buffer => Buffer.from(StateResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): StateResponse => StateResponse.decode(value),
+    requestSerialize: (value: GetEntityRequest): Buffer => Buffer.from(GetEntityRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetEntityRequest => GetEntityRequest.decode(value),
+    responseSerialize: (value: GetEntityResponse): Buffer => Buffer.from(GetEntityResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetEntityResponse => GetEntityResponse.decode(value),
   },
   /** List pages through the entities that have a state, by type and id. */
-  list: {
-    path: "/cruster.v1.EntityService/List" as const,
+  listEntities: {
+    path: "/cruster.v1.EntityService/ListEntities" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListEntitiesRequest): Buffer => Buffer.from(ListEntitiesRequest.encode(value).finish()),
@@ -2856,27 +2857,30 @@ export const EntityServiceService = {
    * Destroy deletes the state of an entity. Calls that came before are performed
    * first; a later call makes another entity of the same name.
    */
-  destroy: {
-    path: "/cruster.v1.EntityService/Destroy" as const,
+  destroyEntity: {
+    path: "/cruster.v1.EntityService/DestroyEntity" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DestroyRequest): Buffer => Buffer.from(DestroyRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DestroyRequest => DestroyRequest.decode(value),
-    responseSerialize: (value: DestroyResponse): Buffer => Buffer.from(DestroyResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DestroyResponse => DestroyResponse.decode(value),
+    requestSerialize: (value: DestroyEntityRequest): Buffer => Buffer.from(DestroyEntityRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DestroyEntityRequest => DestroyEntityRequest.decode(value),
+    responseSerialize: (value: DestroyEntityResponse): Buffer =>
+      Buffer.from(DestroyEntityResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DestroyEntityResponse => DestroyEntityResponse.decode(value),
   },
   /**
    * ListLocks pages through the entities that executions have locked, and tells
    * the executions that wait for them.
    */
-  listLocks: {
-    path: "/cruster.v1.EntityService/ListLocks" as const,
+  listEntityLocks: {
+    path: "/cruster.v1.EntityService/ListEntityLocks" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListLocksRequest): Buffer => Buffer.from(ListLocksRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ListLocksRequest => ListLocksRequest.decode(value),
-    responseSerialize: (value: ListLocksResponse): Buffer => Buffer.from(ListLocksResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ListLocksResponse => ListLocksResponse.decode(value),
+    requestSerialize: (value: ListEntityLocksRequest): Buffer =>
+      Buffer.from(ListEntityLocksRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListEntityLocksRequest => ListEntityLocksRequest.decode(value),
+    responseSerialize: (value: ListEntityLocksResponse): Buffer =>
+      Buffer.from(ListEntityLocksResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListEntityLocksResponse => ListEntityLocksResponse.decode(value),
   },
   /**
    * Unlock takes the lock of an entity away from the execution that has it. The
@@ -2884,54 +2888,61 @@ export const EntityServiceService = {
    * its next call of the entity fails. It is for operators who know that it will not
    * come to its end.
    */
-  unlock: {
-    path: "/cruster.v1.EntityService/Unlock" as const,
+  unlockEntity: {
+    path: "/cruster.v1.EntityService/UnlockEntity" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: UnlockRequest): Buffer => Buffer.from(UnlockRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): UnlockRequest => UnlockRequest.decode(value),
-    responseSerialize: (value: UnlockResponse): Buffer => Buffer.from(UnlockResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): UnlockResponse => UnlockResponse.decode(value),
+    requestSerialize: (value: UnlockEntityRequest): Buffer => Buffer.from(UnlockEntityRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UnlockEntityRequest => UnlockEntityRequest.decode(value),
+    responseSerialize: (value: UnlockEntityResponse): Buffer =>
+      Buffer.from(UnlockEntityResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UnlockEntityResponse => UnlockEntityResponse.decode(value),
   },
   /**
    * ListParked pages through messages that were acknowledged and could not be
    * performed, by type, id and position. They are kept until they are retried or
    * dropped.
    */
-  listParked: {
-    path: "/cruster.v1.EntityService/ListParked" as const,
+  listParkedMessages: {
+    path: "/cruster.v1.EntityService/ListParkedMessages" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListParkedRequest): Buffer => Buffer.from(ListParkedRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ListParkedRequest => ListParkedRequest.decode(value),
-    responseSerialize: (value: ListParkedResponse): Buffer => Buffer.from(ListParkedResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ListParkedResponse => ListParkedResponse.decode(value),
+    requestSerialize: (value: ListParkedMessagesRequest): Buffer =>
+      Buffer.from(ListParkedMessagesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListParkedMessagesRequest => ListParkedMessagesRequest.decode(value),
+    responseSerialize: (value: ListParkedMessagesResponse): Buffer =>
+      Buffer.from(ListParkedMessagesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListParkedMessagesResponse => ListParkedMessagesResponse.decode(value),
   },
   /**
    * RetryParked has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
-  retryParked: {
-    path: "/cruster.v1.EntityService/RetryParked" as const,
+  retryParkedMessages: {
+    path: "/cruster.v1.EntityService/RetryParkedMessages" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RetryParkedRequest): Buffer => Buffer.from(RetryParkedRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): RetryParkedRequest => RetryParkedRequest.decode(value),
-    responseSerialize: (value: RetryParkedResponse): Buffer => Buffer.from(RetryParkedResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): RetryParkedResponse => RetryParkedResponse.decode(value),
+    requestSerialize: (value: RetryParkedMessagesRequest): Buffer =>
+      Buffer.from(RetryParkedMessagesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RetryParkedMessagesRequest => RetryParkedMessagesRequest.decode(value),
+    responseSerialize: (value: RetryParkedMessagesResponse): Buffer =>
+      Buffer.from(RetryParkedMessagesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RetryParkedMessagesResponse => RetryParkedMessagesResponse.decode(value),
   },
   /**
    * DropParked gives parked messages of an entity up, for good. A sender that repeats
    * one is told so (CR-6016).
    */
-  dropParked: {
-    path: "/cruster.v1.EntityService/DropParked" as const,
+  dropParkedMessages: {
+    path: "/cruster.v1.EntityService/DropParkedMessages" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DropParkedRequest): Buffer => Buffer.from(DropParkedRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DropParkedRequest => DropParkedRequest.decode(value),
-    responseSerialize: (value: DropParkedResponse): Buffer => Buffer.from(DropParkedResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DropParkedResponse => DropParkedResponse.decode(value),
+    requestSerialize: (value: DropParkedMessagesRequest): Buffer =>
+      Buffer.from(DropParkedMessagesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DropParkedMessagesRequest => DropParkedMessagesRequest.decode(value),
+    responseSerialize: (value: DropParkedMessagesResponse): Buffer =>
+      Buffer.from(DropParkedMessagesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DropParkedMessagesResponse => DropParkedMessagesResponse.decode(value),
   },
 } as const;
 
@@ -2941,61 +2952,61 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    * changes something, that is durable by then. If the caller's deadline passes
    * first, the error says whether the call was accepted.
    */
-  call: handleUnaryCall<CallRequest, CallResponse>;
+  callEntity: handleUnaryCall<CallEntityRequest, CallEntityResponse>;
   /**
    * Calls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
-   * of a Call. Each is performed, bounded and answered by itself, in any order. A
+   * of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and receives the answers under way. A
    * host that ends the stream says up to which call it took them. A connection has
    * few such streams; further ones are refused (CR-5002).
    */
-  calls: handleBidiStreamingCall<CallsRequest, CallsResponse>;
+  streamCalls: handleBidiStreamingCall<StreamCallsRequest, StreamCallsResponse>;
   /**
    * Send has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
-  send: handleUnaryCall<SendRequest, SendResponse>;
+  sendToEntity: handleUnaryCall<SendToEntityRequest, SendToEntityResponse>;
   /**
    * State reads the state of an entity: the effect of all operations that were answered
    * before.
    */
-  state: handleUnaryCall<StateRequest, StateResponse>;
+  getEntity: handleUnaryCall<GetEntityRequest, GetEntityResponse>;
   /** List pages through the entities that have a state, by type and id. */
-  list: handleUnaryCall<ListEntitiesRequest, ListEntitiesResponse>;
+  listEntities: handleUnaryCall<ListEntitiesRequest, ListEntitiesResponse>;
   /**
    * Destroy deletes the state of an entity. Calls that came before are performed
    * first; a later call makes another entity of the same name.
    */
-  destroy: handleUnaryCall<DestroyRequest, DestroyResponse>;
+  destroyEntity: handleUnaryCall<DestroyEntityRequest, DestroyEntityResponse>;
   /**
    * ListLocks pages through the entities that executions have locked, and tells
    * the executions that wait for them.
    */
-  listLocks: handleUnaryCall<ListLocksRequest, ListLocksResponse>;
+  listEntityLocks: handleUnaryCall<ListEntityLocksRequest, ListEntityLocksResponse>;
   /**
    * Unlock takes the lock of an entity away from the execution that has it. The
    * critical section of that execution is broken: others may change the entity, and
    * its next call of the entity fails. It is for operators who know that it will not
    * come to its end.
    */
-  unlock: handleUnaryCall<UnlockRequest, UnlockResponse>;
+  unlockEntity: handleUnaryCall<UnlockEntityRequest, UnlockEntityResponse>;
   /**
    * ListParked pages through messages that were acknowledged and could not be
    * performed, by type, id and position. They are kept until they are retried or
    * dropped.
    */
-  listParked: handleUnaryCall<ListParkedRequest, ListParkedResponse>;
+  listParkedMessages: handleUnaryCall<ListParkedMessagesRequest, ListParkedMessagesResponse>;
   /**
    * RetryParked has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
-  retryParked: handleUnaryCall<RetryParkedRequest, RetryParkedResponse>;
+  retryParkedMessages: handleUnaryCall<RetryParkedMessagesRequest, RetryParkedMessagesResponse>;
   /**
    * DropParked gives parked messages of an entity up, for good. A sender that repeats
    * one is told so (CR-6016).
    */
-  dropParked: handleUnaryCall<DropParkedRequest, DropParkedResponse>;
+  dropParkedMessages: handleUnaryCall<DropParkedMessagesRequest, DropParkedMessagesResponse>;
 }
 
 export interface EntityServiceClient extends Client {
@@ -3004,75 +3015,84 @@ export interface EntityServiceClient extends Client {
    * changes something, that is durable by then. If the caller's deadline passes
    * first, the error says whether the call was accepted.
    */
-  call(request: CallRequest, callback: (error: ServiceError | null, response: CallResponse) => void): ClientUnaryCall;
-  call(
-    request: CallRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CallResponse) => void,
+  callEntity(
+    request: CallEntityRequest,
+    callback: (error: ServiceError | null, response: CallEntityResponse) => void,
   ): ClientUnaryCall;
-  call(
-    request: CallRequest,
+  callEntity(
+    request: CallEntityRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CallEntityResponse) => void,
+  ): ClientUnaryCall;
+  callEntity(
+    request: CallEntityRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CallResponse) => void,
+    callback: (error: ServiceError | null, response: CallEntityResponse) => void,
   ): ClientUnaryCall;
   /**
    * Calls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
-   * of a Call. Each is performed, bounded and answered by itself, in any order. A
+   * of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and receives the answers under way. A
    * host that ends the stream says up to which call it took them. A connection has
    * few such streams; further ones are refused (CR-5002).
    */
-  calls(): ClientDuplexStream<CallsRequest, CallsResponse>;
-  calls(options: Partial<CallOptions>): ClientDuplexStream<CallsRequest, CallsResponse>;
-  calls(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<CallsRequest, CallsResponse>;
+  streamCalls(): ClientDuplexStream<StreamCallsRequest, StreamCallsResponse>;
+  streamCalls(options: Partial<CallOptions>): ClientDuplexStream<StreamCallsRequest, StreamCallsResponse>;
+  streamCalls(
+    metadata: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<StreamCallsRequest, StreamCallsResponse>;
   /**
    * Send has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
-  send(request: SendRequest, callback: (error: ServiceError | null, response: SendResponse) => void): ClientUnaryCall;
-  send(
-    request: SendRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: SendResponse) => void,
+  sendToEntity(
+    request: SendToEntityRequest,
+    callback: (error: ServiceError | null, response: SendToEntityResponse) => void,
   ): ClientUnaryCall;
-  send(
-    request: SendRequest,
+  sendToEntity(
+    request: SendToEntityRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SendToEntityResponse) => void,
+  ): ClientUnaryCall;
+  sendToEntity(
+    request: SendToEntityRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: SendResponse) => void,
+    callback: (error: ServiceError | null, response: SendToEntityResponse) => void,
   ): ClientUnaryCall;
   /**
    * State reads the state of an entity: the effect of all operations that were answered
    * before.
    */
-  state(
-    request: StateRequest,
-    callback: (error: ServiceError | null, response: StateResponse) => void,
+  getEntity(
+    request: GetEntityRequest,
+    callback: (error: ServiceError | null, response: GetEntityResponse) => void,
   ): ClientUnaryCall;
-  state(
-    request: StateRequest,
+  getEntity(
+    request: GetEntityRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: StateResponse) => void,
+    callback: (error: ServiceError | null, response: GetEntityResponse) => void,
   ): ClientUnaryCall;
-  state(
-    request: StateRequest,
+  getEntity(
+    request: GetEntityRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: StateResponse) => void,
+    callback: (error: ServiceError | null, response: GetEntityResponse) => void,
   ): ClientUnaryCall;
   /** List pages through the entities that have a state, by type and id. */
-  list(
+  listEntities(
     request: ListEntitiesRequest,
     callback: (error: ServiceError | null, response: ListEntitiesResponse) => void,
   ): ClientUnaryCall;
-  list(
+  listEntities(
     request: ListEntitiesRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: ListEntitiesResponse) => void,
   ): ClientUnaryCall;
-  list(
+  listEntities(
     request: ListEntitiesRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
@@ -3082,39 +3102,39 @@ export interface EntityServiceClient extends Client {
    * Destroy deletes the state of an entity. Calls that came before are performed
    * first; a later call makes another entity of the same name.
    */
-  destroy(
-    request: DestroyRequest,
-    callback: (error: ServiceError | null, response: DestroyResponse) => void,
+  destroyEntity(
+    request: DestroyEntityRequest,
+    callback: (error: ServiceError | null, response: DestroyEntityResponse) => void,
   ): ClientUnaryCall;
-  destroy(
-    request: DestroyRequest,
+  destroyEntity(
+    request: DestroyEntityRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: DestroyResponse) => void,
+    callback: (error: ServiceError | null, response: DestroyEntityResponse) => void,
   ): ClientUnaryCall;
-  destroy(
-    request: DestroyRequest,
+  destroyEntity(
+    request: DestroyEntityRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DestroyResponse) => void,
+    callback: (error: ServiceError | null, response: DestroyEntityResponse) => void,
   ): ClientUnaryCall;
   /**
    * ListLocks pages through the entities that executions have locked, and tells
    * the executions that wait for them.
    */
-  listLocks(
-    request: ListLocksRequest,
-    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  listEntityLocks(
+    request: ListEntityLocksRequest,
+    callback: (error: ServiceError | null, response: ListEntityLocksResponse) => void,
   ): ClientUnaryCall;
-  listLocks(
-    request: ListLocksRequest,
+  listEntityLocks(
+    request: ListEntityLocksRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+    callback: (error: ServiceError | null, response: ListEntityLocksResponse) => void,
   ): ClientUnaryCall;
-  listLocks(
-    request: ListLocksRequest,
+  listEntityLocks(
+    request: ListEntityLocksRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+    callback: (error: ServiceError | null, response: ListEntityLocksResponse) => void,
   ): ClientUnaryCall;
   /**
    * Unlock takes the lock of an entity away from the execution that has it. The
@@ -3122,78 +3142,78 @@ export interface EntityServiceClient extends Client {
    * its next call of the entity fails. It is for operators who know that it will not
    * come to its end.
    */
-  unlock(
-    request: UnlockRequest,
-    callback: (error: ServiceError | null, response: UnlockResponse) => void,
+  unlockEntity(
+    request: UnlockEntityRequest,
+    callback: (error: ServiceError | null, response: UnlockEntityResponse) => void,
   ): ClientUnaryCall;
-  unlock(
-    request: UnlockRequest,
+  unlockEntity(
+    request: UnlockEntityRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: UnlockResponse) => void,
+    callback: (error: ServiceError | null, response: UnlockEntityResponse) => void,
   ): ClientUnaryCall;
-  unlock(
-    request: UnlockRequest,
+  unlockEntity(
+    request: UnlockEntityRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: UnlockResponse) => void,
+    callback: (error: ServiceError | null, response: UnlockEntityResponse) => void,
   ): ClientUnaryCall;
   /**
    * ListParked pages through messages that were acknowledged and could not be
    * performed, by type, id and position. They are kept until they are retried or
    * dropped.
    */
-  listParked(
-    request: ListParkedRequest,
-    callback: (error: ServiceError | null, response: ListParkedResponse) => void,
+  listParkedMessages(
+    request: ListParkedMessagesRequest,
+    callback: (error: ServiceError | null, response: ListParkedMessagesResponse) => void,
   ): ClientUnaryCall;
-  listParked(
-    request: ListParkedRequest,
+  listParkedMessages(
+    request: ListParkedMessagesRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListParkedResponse) => void,
+    callback: (error: ServiceError | null, response: ListParkedMessagesResponse) => void,
   ): ClientUnaryCall;
-  listParked(
-    request: ListParkedRequest,
+  listParkedMessages(
+    request: ListParkedMessagesRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListParkedResponse) => void,
+    callback: (error: ServiceError | null, response: ListParkedMessagesResponse) => void,
   ): ClientUnaryCall;
   /**
    * RetryParked has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
-  retryParked(
-    request: RetryParkedRequest,
-    callback: (error: ServiceError | null, response: RetryParkedResponse) => void,
+  retryParkedMessages(
+    request: RetryParkedMessagesRequest,
+    callback: (error: ServiceError | null, response: RetryParkedMessagesResponse) => void,
   ): ClientUnaryCall;
-  retryParked(
-    request: RetryParkedRequest,
+  retryParkedMessages(
+    request: RetryParkedMessagesRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: RetryParkedResponse) => void,
+    callback: (error: ServiceError | null, response: RetryParkedMessagesResponse) => void,
   ): ClientUnaryCall;
-  retryParked(
-    request: RetryParkedRequest,
+  retryParkedMessages(
+    request: RetryParkedMessagesRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: RetryParkedResponse) => void,
+    callback: (error: ServiceError | null, response: RetryParkedMessagesResponse) => void,
   ): ClientUnaryCall;
   /**
    * DropParked gives parked messages of an entity up, for good. A sender that repeats
    * one is told so (CR-6016).
    */
-  dropParked(
-    request: DropParkedRequest,
-    callback: (error: ServiceError | null, response: DropParkedResponse) => void,
+  dropParkedMessages(
+    request: DropParkedMessagesRequest,
+    callback: (error: ServiceError | null, response: DropParkedMessagesResponse) => void,
   ): ClientUnaryCall;
-  dropParked(
-    request: DropParkedRequest,
+  dropParkedMessages(
+    request: DropParkedMessagesRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: DropParkedResponse) => void,
+    callback: (error: ServiceError | null, response: DropParkedMessagesResponse) => void,
   ): ClientUnaryCall;
-  dropParked(
-    request: DropParkedRequest,
+  dropParkedMessages(
+    request: DropParkedMessagesRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DropParkedResponse) => void,
+    callback: (error: ServiceError | null, response: DropParkedMessagesResponse) => void,
   ): ClientUnaryCall;
 }
 

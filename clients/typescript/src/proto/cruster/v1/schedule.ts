@@ -112,11 +112,11 @@ export interface ScheduleSpec {
     | Duration
     | undefined;
   /** No tick is before this time. */
-  notBefore:
+  startTime:
     | Date
     | undefined;
   /** No tick is after this time. */
-  notAfter:
+  endTime:
     | Date
     | undefined;
   /** After how many ticks that were started the schedule ends; 0 means never. */
@@ -161,15 +161,15 @@ export interface Schedule {
   /** The note of its creation, or of its last pause or resumption. */
   note: string;
   /** When it was created. */
-  createdAt:
+  createTime:
     | Date
     | undefined;
   /** When a client changed it last. */
-  updatedAt:
+  updateTime:
     | Date
     | undefined;
   /** Its next times, without jitter. */
-  upcoming: Date[];
+  upcomingTimes: Date[];
   /** The last runs, the latest last. */
   recent: ScheduleRun[];
   /** The names of the executions that are not over. */
@@ -191,7 +191,7 @@ export interface Schedule {
 /** ScheduleRun is the outcome of a tick, or of another start. */
 export interface ScheduleRun {
   /** The time of the tick, or when the run was asked for. */
-  at:
+  tickTime:
     | Date
     | undefined;
   /** Why it was to be started. */
@@ -207,17 +207,17 @@ export interface ScheduleRun {
     | Error
     | undefined;
   /** When it was dealt with. */
-  done:
+  decisionTime:
     | Date
     | undefined;
-  /** How many ticks in a row this became of; at is the last. */
+  /** How many ticks in a row this became of; tick_time is the last. */
   count: bigint;
 }
 
 /** WaitingStart is a start that waits for an earlier run to be over. */
 export interface WaitingStart {
   /** The time of the tick, or when the run was asked for. */
-  at:
+  tickTime:
     | Date
     | undefined;
   /** Why it is to be started. */
@@ -262,8 +262,8 @@ export interface UpdateScheduleResponse {
   schedule: Schedule | undefined;
 }
 
-/** DescribeScheduleRequest asks for one schedule. */
-export interface DescribeScheduleRequest {
+/** GetScheduleRequest asks for one schedule. */
+export interface GetScheduleRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The schedule's name. */
@@ -274,8 +274,8 @@ export interface DescribeScheduleRequest {
   encoding: Encoding;
 }
 
-/** DescribeScheduleResponse holds the schedule. */
-export interface DescribeScheduleResponse {
+/** GetScheduleResponse holds the schedule. */
+export interface GetScheduleResponse {
   /** The schedule. */
   schedule: Schedule | undefined;
 }
@@ -352,11 +352,11 @@ export interface BackfillScheduleRequest {
   /** The schedule's name. */
   name: string;
   /** The first time, included. */
-  from:
+  startTime:
     | Date
     | undefined;
   /** The last time, included; not in the future. */
-  to:
+  endTime:
     | Date
     | undefined;
   /** Queue starts one after the other, allow all at once. */
@@ -393,8 +393,8 @@ function createBaseScheduleSpec(): ScheduleSpec {
     overlap: 0,
     maxQueued: 0,
     catchUp: undefined,
-    notBefore: undefined,
-    notAfter: undefined,
+    startTime: undefined,
+    endTime: undefined,
     maxRuns: 0n,
   };
 }
@@ -431,11 +431,11 @@ export const ScheduleSpec: MessageFns<ScheduleSpec> = {
     if (message.catchUp !== undefined) {
       Duration.encode(message.catchUp, writer.uint32(82).fork()).join();
     }
-    if (message.notBefore !== undefined) {
-      Timestamp.encode(toTimestamp(message.notBefore), writer.uint32(90).fork()).join();
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(90).fork()).join();
     }
-    if (message.notAfter !== undefined) {
-      Timestamp.encode(toTimestamp(message.notAfter), writer.uint32(98).fork()).join();
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(98).fork()).join();
     }
     if (message.maxRuns !== 0n) {
       if (BigInt.asIntN(64, message.maxRuns) !== message.maxRuns) {
@@ -544,7 +544,7 @@ export const ScheduleSpec: MessageFns<ScheduleSpec> = {
               break;
             }
 
-            message.notBefore = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 12: {
@@ -552,7 +552,7 @@ export const ScheduleSpec: MessageFns<ScheduleSpec> = {
               break;
             }
 
-            message.notAfter = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 13: {
@@ -600,8 +600,8 @@ export const ScheduleSpec: MessageFns<ScheduleSpec> = {
     message.catchUp = (object.catchUp !== undefined && object.catchUp !== null)
       ? Duration.fromPartial(object.catchUp)
       : undefined;
-    message.notBefore = object.notBefore ?? undefined;
-    message.notAfter = object.notAfter ?? undefined;
+    message.startTime = object.startTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
     message.maxRuns = (object.maxRuns !== undefined && object.maxRuns !== null) ? BigInt(object.maxRuns) : 0n;
     return message;
   },
@@ -756,9 +756,9 @@ function createBaseSchedule(): Schedule {
     spec: undefined,
     paused: false,
     note: "",
-    createdAt: undefined,
-    updatedAt: undefined,
-    upcoming: [],
+    createTime: undefined,
+    updateTime: undefined,
+    upcomingTimes: [],
     recent: [],
     open: [],
     waiting: [],
@@ -787,13 +787,13 @@ export const Schedule: MessageFns<Schedule> = {
     if (message.note !== "") {
       writer.uint32(42).string(message.note);
     }
-    if (message.createdAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(50).fork()).join();
+    if (message.createTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.createTime), writer.uint32(50).fork()).join();
     }
-    if (message.updatedAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.updatedAt), writer.uint32(58).fork()).join();
+    if (message.updateTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.updateTime), writer.uint32(58).fork()).join();
     }
-    for (const v of message.upcoming) {
+    for (const v of message.upcomingTimes) {
       Timestamp.encode(toTimestamp(v!), writer.uint32(66).fork()).join();
     }
     for (const v of message.recent) {
@@ -893,7 +893,7 @@ export const Schedule: MessageFns<Schedule> = {
               break;
             }
 
-            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 7: {
@@ -901,7 +901,7 @@ export const Schedule: MessageFns<Schedule> = {
               break;
             }
 
-            message.updatedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.updateTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 8: {
@@ -909,7 +909,7 @@ export const Schedule: MessageFns<Schedule> = {
               break;
             }
 
-            message.upcoming.push(fromTimestamp(Timestamp.decode(reader, reader.uint32())));
+            message.upcomingTimes.push(fromTimestamp(Timestamp.decode(reader, reader.uint32())));
             continue;
           }
           case 9: {
@@ -1000,9 +1000,9 @@ export const Schedule: MessageFns<Schedule> = {
       : undefined;
     message.paused = object.paused ?? false;
     message.note = object.note ?? "";
-    message.createdAt = object.createdAt ?? undefined;
-    message.updatedAt = object.updatedAt ?? undefined;
-    message.upcoming = object.upcoming?.map((e) => e) || [];
+    message.createTime = object.createTime ?? undefined;
+    message.updateTime = object.updateTime ?? undefined;
+    message.upcomingTimes = object.upcomingTimes?.map((e) => e) || [];
     message.recent = object.recent?.map((e) => ScheduleRun.fromPartial(e)) || [];
     message.open = object.open?.map((e) => e) || [];
     message.waiting = object.waiting?.map((e) => WaitingStart.fromPartial(e)) || [];
@@ -1016,13 +1016,22 @@ export const Schedule: MessageFns<Schedule> = {
 };
 
 function createBaseScheduleRun(): ScheduleRun {
-  return { at: undefined, cause: 0, outcome: 0, execution: "", state: 0, error: undefined, done: undefined, count: 0n };
+  return {
+    tickTime: undefined,
+    cause: 0,
+    outcome: 0,
+    execution: "",
+    state: 0,
+    error: undefined,
+    decisionTime: undefined,
+    count: 0n,
+  };
 }
 
 export const ScheduleRun: MessageFns<ScheduleRun> = {
   encode(message: ScheduleRun, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(10).fork()).join();
+    if (message.tickTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.tickTime), writer.uint32(10).fork()).join();
     }
     if (message.cause !== 0) {
       writer.uint32(16).int32(message.cause);
@@ -1039,8 +1048,8 @@ export const ScheduleRun: MessageFns<ScheduleRun> = {
     if (message.error !== undefined) {
       Error.encode(message.error, writer.uint32(50).fork()).join();
     }
-    if (message.done !== undefined) {
-      Timestamp.encode(toTimestamp(message.done), writer.uint32(58).fork()).join();
+    if (message.decisionTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.decisionTime), writer.uint32(58).fork()).join();
     }
     if (message.count !== 0n) {
       if (BigInt.asIntN(64, message.count) !== message.count) {
@@ -1069,7 +1078,7 @@ export const ScheduleRun: MessageFns<ScheduleRun> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.tickTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 2: {
@@ -1117,7 +1126,7 @@ export const ScheduleRun: MessageFns<ScheduleRun> = {
               break;
             }
 
-            message.done = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.decisionTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 8: {
@@ -1145,26 +1154,26 @@ export const ScheduleRun: MessageFns<ScheduleRun> = {
   },
   fromPartial(object: DeepPartial<ScheduleRun>): ScheduleRun {
     const message = createBaseScheduleRun();
-    message.at = object.at ?? undefined;
+    message.tickTime = object.tickTime ?? undefined;
     message.cause = object.cause ?? 0;
     message.outcome = object.outcome ?? 0;
     message.execution = object.execution ?? "";
     message.state = object.state ?? 0;
     message.error = (object.error !== undefined && object.error !== null) ? Error.fromPartial(object.error) : undefined;
-    message.done = object.done ?? undefined;
+    message.decisionTime = object.decisionTime ?? undefined;
     message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
     return message;
   },
 };
 
 function createBaseWaitingStart(): WaitingStart {
-  return { at: undefined, cause: 0 };
+  return { tickTime: undefined, cause: 0 };
 }
 
 export const WaitingStart: MessageFns<WaitingStart> = {
   encode(message: WaitingStart, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(10).fork()).join();
+    if (message.tickTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.tickTime), writer.uint32(10).fork()).join();
     }
     if (message.cause !== 0) {
       writer.uint32(16).int32(message.cause);
@@ -1190,7 +1199,7 @@ export const WaitingStart: MessageFns<WaitingStart> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.tickTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 2: {
@@ -1218,7 +1227,7 @@ export const WaitingStart: MessageFns<WaitingStart> = {
   },
   fromPartial(object: DeepPartial<WaitingStart>): WaitingStart {
     const message = createBaseWaitingStart();
-    message.at = object.at ?? undefined;
+    message.tickTime = object.tickTime ?? undefined;
     message.cause = object.cause ?? 0;
     return message;
   },
@@ -1524,12 +1533,12 @@ export const UpdateScheduleResponse: MessageFns<UpdateScheduleResponse> = {
   },
 };
 
-function createBaseDescribeScheduleRequest(): DescribeScheduleRequest {
+function createBaseGetScheduleRequest(): GetScheduleRequest {
   return { namespace: "", name: "", upcoming: 0, encoding: 0 };
 }
 
-export const DescribeScheduleRequest: MessageFns<DescribeScheduleRequest> = {
-  encode(message: DescribeScheduleRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetScheduleRequest: MessageFns<GetScheduleRequest> = {
+  encode(message: GetScheduleRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1545,7 +1554,7 @@ export const DescribeScheduleRequest: MessageFns<DescribeScheduleRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DescribeScheduleRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetScheduleRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1554,7 +1563,7 @@ export const DescribeScheduleRequest: MessageFns<DescribeScheduleRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDescribeScheduleRequest();
+      const message = createBaseGetScheduleRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1602,11 +1611,11 @@ export const DescribeScheduleRequest: MessageFns<DescribeScheduleRequest> = {
     }
   },
 
-  create(base?: DeepPartial<DescribeScheduleRequest>): DescribeScheduleRequest {
-    return DescribeScheduleRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetScheduleRequest>): GetScheduleRequest {
+    return GetScheduleRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DescribeScheduleRequest>): DescribeScheduleRequest {
-    const message = createBaseDescribeScheduleRequest();
+  fromPartial(object: DeepPartial<GetScheduleRequest>): GetScheduleRequest {
+    const message = createBaseGetScheduleRequest();
     message.namespace = object.namespace ?? "";
     message.name = object.name ?? "";
     message.upcoming = object.upcoming ?? 0;
@@ -1615,19 +1624,19 @@ export const DescribeScheduleRequest: MessageFns<DescribeScheduleRequest> = {
   },
 };
 
-function createBaseDescribeScheduleResponse(): DescribeScheduleResponse {
+function createBaseGetScheduleResponse(): GetScheduleResponse {
   return { schedule: undefined };
 }
 
-export const DescribeScheduleResponse: MessageFns<DescribeScheduleResponse> = {
-  encode(message: DescribeScheduleResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetScheduleResponse: MessageFns<GetScheduleResponse> = {
+  encode(message: GetScheduleResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.schedule !== undefined) {
       Schedule.encode(message.schedule, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DescribeScheduleResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetScheduleResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1636,7 +1645,7 @@ export const DescribeScheduleResponse: MessageFns<DescribeScheduleResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDescribeScheduleResponse();
+      const message = createBaseGetScheduleResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1660,11 +1669,11 @@ export const DescribeScheduleResponse: MessageFns<DescribeScheduleResponse> = {
     }
   },
 
-  create(base?: DeepPartial<DescribeScheduleResponse>): DescribeScheduleResponse {
-    return DescribeScheduleResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetScheduleResponse>): GetScheduleResponse {
+    return GetScheduleResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DescribeScheduleResponse>): DescribeScheduleResponse {
-    const message = createBaseDescribeScheduleResponse();
+  fromPartial(object: DeepPartial<GetScheduleResponse>): GetScheduleResponse {
+    const message = createBaseGetScheduleResponse();
     message.schedule = (object.schedule !== undefined && object.schedule !== null)
       ? Schedule.fromPartial(object.schedule)
       : undefined;
@@ -2197,7 +2206,7 @@ export const TriggerScheduleResponse: MessageFns<TriggerScheduleResponse> = {
 };
 
 function createBaseBackfillScheduleRequest(): BackfillScheduleRequest {
-  return { namespace: "", name: "", from: undefined, to: undefined, overlap: 0 };
+  return { namespace: "", name: "", startTime: undefined, endTime: undefined, overlap: 0 };
 }
 
 export const BackfillScheduleRequest: MessageFns<BackfillScheduleRequest> = {
@@ -2208,11 +2217,11 @@ export const BackfillScheduleRequest: MessageFns<BackfillScheduleRequest> = {
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
     }
-    if (message.from !== undefined) {
-      Timestamp.encode(toTimestamp(message.from), writer.uint32(26).fork()).join();
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(26).fork()).join();
     }
-    if (message.to !== undefined) {
-      Timestamp.encode(toTimestamp(message.to), writer.uint32(34).fork()).join();
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(34).fork()).join();
     }
     if (message.overlap !== 0) {
       writer.uint32(40).int32(message.overlap);
@@ -2254,7 +2263,7 @@ export const BackfillScheduleRequest: MessageFns<BackfillScheduleRequest> = {
               break;
             }
 
-            message.from = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 4: {
@@ -2262,7 +2271,7 @@ export const BackfillScheduleRequest: MessageFns<BackfillScheduleRequest> = {
               break;
             }
 
-            message.to = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -2292,8 +2301,8 @@ export const BackfillScheduleRequest: MessageFns<BackfillScheduleRequest> = {
     const message = createBaseBackfillScheduleRequest();
     message.namespace = object.namespace ?? "";
     message.name = object.name ?? "";
-    message.from = object.from ?? undefined;
-    message.to = object.to ?? undefined;
+    message.startTime = object.startTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
     message.overlap = object.overlap ?? 0;
     return message;
   },
@@ -2474,8 +2483,8 @@ export const DeleteScheduleResponse: MessageFns<DeleteScheduleResponse> = {
 export type ScheduleServiceService = typeof ScheduleServiceService;
 export const ScheduleServiceService = {
   /** Create makes a schedule. Its first tick is the first after this moment. */
-  create: {
-    path: "/cruster.v1.ScheduleService/Create" as const,
+  createSchedule: {
+    path: "/cruster.v1.ScheduleService/CreateSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: CreateScheduleRequest): Buffer =>
@@ -2489,8 +2498,8 @@ export const ScheduleServiceService = {
    * Update replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
-  update: {
-    path: "/cruster.v1.ScheduleService/Update" as const,
+  updateSchedule: {
+    path: "/cruster.v1.ScheduleService/UpdateSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: UpdateScheduleRequest): Buffer =>
@@ -2501,20 +2510,18 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): UpdateScheduleResponse => UpdateScheduleResponse.decode(value),
   },
   /** Describe returns a schedule with its last runs and its next times. */
-  describe: {
-    path: "/cruster.v1.ScheduleService/Describe" as const,
+  getSchedule: {
+    path: "/cruster.v1.ScheduleService/GetSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DescribeScheduleRequest): Buffer =>
-      Buffer.from(DescribeScheduleRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DescribeScheduleRequest => DescribeScheduleRequest.decode(value),
-    responseSerialize: (value: DescribeScheduleResponse): Buffer =>
-      Buffer.from(DescribeScheduleResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DescribeScheduleResponse => DescribeScheduleResponse.decode(value),
+    requestSerialize: (value: GetScheduleRequest): Buffer => Buffer.from(GetScheduleRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetScheduleRequest => GetScheduleRequest.decode(value),
+    responseSerialize: (value: GetScheduleResponse): Buffer => Buffer.from(GetScheduleResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetScheduleResponse => GetScheduleResponse.decode(value),
   },
   /** List returns the schedules of a namespace, by name. */
-  list: {
-    path: "/cruster.v1.ScheduleService/List" as const,
+  listSchedules: {
+    path: "/cruster.v1.ScheduleService/ListSchedules" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListSchedulesRequest): Buffer => Buffer.from(ListSchedulesRequest.encode(value).finish()),
@@ -2527,8 +2534,8 @@ export const ScheduleServiceService = {
    * Pause has no tick started until the schedule is resumed. Ticks of the time
    * between are gone.
    */
-  pause: {
-    path: "/cruster.v1.ScheduleService/Pause" as const,
+  pauseSchedule: {
+    path: "/cruster.v1.ScheduleService/PauseSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: PauseScheduleRequest): Buffer => Buffer.from(PauseScheduleRequest.encode(value).finish()),
@@ -2538,8 +2545,8 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): PauseScheduleResponse => PauseScheduleResponse.decode(value),
   },
   /** Resume lets a paused schedule go on. */
-  resume: {
-    path: "/cruster.v1.ScheduleService/Resume" as const,
+  resumeSchedule: {
+    path: "/cruster.v1.ScheduleService/ResumeSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ResumeScheduleRequest): Buffer =>
@@ -2550,8 +2557,8 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): ResumeScheduleResponse => ResumeScheduleResponse.decode(value),
   },
   /** Trigger starts a run now, by the overlap policy, also of a paused schedule. */
-  trigger: {
-    path: "/cruster.v1.ScheduleService/Trigger" as const,
+  triggerSchedule: {
+    path: "/cruster.v1.ScheduleService/TriggerSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: TriggerScheduleRequest): Buffer =>
@@ -2562,8 +2569,8 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): TriggerScheduleResponse => TriggerScheduleResponse.decode(value),
   },
   /** Backfill starts the ticks of a range of times that have not been started. */
-  backfill: {
-    path: "/cruster.v1.ScheduleService/Backfill" as const,
+  backfillSchedule: {
+    path: "/cruster.v1.ScheduleService/BackfillSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: BackfillScheduleRequest): Buffer =>
@@ -2574,8 +2581,8 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): BackfillScheduleResponse => BackfillScheduleResponse.decode(value),
   },
   /** Delete deletes a schedule. Its runs go on. */
-  delete: {
-    path: "/cruster.v1.ScheduleService/Delete" as const,
+  deleteSchedule: {
+    path: "/cruster.v1.ScheduleService/DeleteSchedule" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: DeleteScheduleRequest): Buffer =>
@@ -2589,43 +2596,43 @@ export const ScheduleServiceService = {
 
 export interface ScheduleServiceServer extends UntypedServiceImplementation {
   /** Create makes a schedule. Its first tick is the first after this moment. */
-  create: handleUnaryCall<CreateScheduleRequest, CreateScheduleResponse>;
+  createSchedule: handleUnaryCall<CreateScheduleRequest, CreateScheduleResponse>;
   /**
    * Update replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
-  update: handleUnaryCall<UpdateScheduleRequest, UpdateScheduleResponse>;
+  updateSchedule: handleUnaryCall<UpdateScheduleRequest, UpdateScheduleResponse>;
   /** Describe returns a schedule with its last runs and its next times. */
-  describe: handleUnaryCall<DescribeScheduleRequest, DescribeScheduleResponse>;
+  getSchedule: handleUnaryCall<GetScheduleRequest, GetScheduleResponse>;
   /** List returns the schedules of a namespace, by name. */
-  list: handleUnaryCall<ListSchedulesRequest, ListSchedulesResponse>;
+  listSchedules: handleUnaryCall<ListSchedulesRequest, ListSchedulesResponse>;
   /**
    * Pause has no tick started until the schedule is resumed. Ticks of the time
    * between are gone.
    */
-  pause: handleUnaryCall<PauseScheduleRequest, PauseScheduleResponse>;
+  pauseSchedule: handleUnaryCall<PauseScheduleRequest, PauseScheduleResponse>;
   /** Resume lets a paused schedule go on. */
-  resume: handleUnaryCall<ResumeScheduleRequest, ResumeScheduleResponse>;
+  resumeSchedule: handleUnaryCall<ResumeScheduleRequest, ResumeScheduleResponse>;
   /** Trigger starts a run now, by the overlap policy, also of a paused schedule. */
-  trigger: handleUnaryCall<TriggerScheduleRequest, TriggerScheduleResponse>;
+  triggerSchedule: handleUnaryCall<TriggerScheduleRequest, TriggerScheduleResponse>;
   /** Backfill starts the ticks of a range of times that have not been started. */
-  backfill: handleUnaryCall<BackfillScheduleRequest, BackfillScheduleResponse>;
+  backfillSchedule: handleUnaryCall<BackfillScheduleRequest, BackfillScheduleResponse>;
   /** Delete deletes a schedule. Its runs go on. */
-  delete: handleUnaryCall<DeleteScheduleRequest, DeleteScheduleResponse>;
+  deleteSchedule: handleUnaryCall<DeleteScheduleRequest, DeleteScheduleResponse>;
 }
 
 export interface ScheduleServiceClient extends Client {
   /** Create makes a schedule. Its first tick is the first after this moment. */
-  create(
+  createSchedule(
     request: CreateScheduleRequest,
     callback: (error: ServiceError | null, response: CreateScheduleResponse) => void,
   ): ClientUnaryCall;
-  create(
+  createSchedule(
     request: CreateScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: CreateScheduleResponse) => void,
   ): ClientUnaryCall;
-  create(
+  createSchedule(
     request: CreateScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
@@ -2635,48 +2642,48 @@ export interface ScheduleServiceClient extends Client {
    * Update replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
-  update(
+  updateSchedule(
     request: UpdateScheduleRequest,
     callback: (error: ServiceError | null, response: UpdateScheduleResponse) => void,
   ): ClientUnaryCall;
-  update(
+  updateSchedule(
     request: UpdateScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: UpdateScheduleResponse) => void,
   ): ClientUnaryCall;
-  update(
+  updateSchedule(
     request: UpdateScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateScheduleResponse) => void,
   ): ClientUnaryCall;
   /** Describe returns a schedule with its last runs and its next times. */
-  describe(
-    request: DescribeScheduleRequest,
-    callback: (error: ServiceError | null, response: DescribeScheduleResponse) => void,
+  getSchedule(
+    request: GetScheduleRequest,
+    callback: (error: ServiceError | null, response: GetScheduleResponse) => void,
   ): ClientUnaryCall;
-  describe(
-    request: DescribeScheduleRequest,
+  getSchedule(
+    request: GetScheduleRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: DescribeScheduleResponse) => void,
+    callback: (error: ServiceError | null, response: GetScheduleResponse) => void,
   ): ClientUnaryCall;
-  describe(
-    request: DescribeScheduleRequest,
+  getSchedule(
+    request: GetScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DescribeScheduleResponse) => void,
+    callback: (error: ServiceError | null, response: GetScheduleResponse) => void,
   ): ClientUnaryCall;
   /** List returns the schedules of a namespace, by name. */
-  list(
+  listSchedules(
     request: ListSchedulesRequest,
     callback: (error: ServiceError | null, response: ListSchedulesResponse) => void,
   ): ClientUnaryCall;
-  list(
+  listSchedules(
     request: ListSchedulesRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: ListSchedulesResponse) => void,
   ): ClientUnaryCall;
-  list(
+  listSchedules(
     request: ListSchedulesRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
@@ -2686,80 +2693,80 @@ export interface ScheduleServiceClient extends Client {
    * Pause has no tick started until the schedule is resumed. Ticks of the time
    * between are gone.
    */
-  pause(
+  pauseSchedule(
     request: PauseScheduleRequest,
     callback: (error: ServiceError | null, response: PauseScheduleResponse) => void,
   ): ClientUnaryCall;
-  pause(
+  pauseSchedule(
     request: PauseScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: PauseScheduleResponse) => void,
   ): ClientUnaryCall;
-  pause(
+  pauseSchedule(
     request: PauseScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PauseScheduleResponse) => void,
   ): ClientUnaryCall;
   /** Resume lets a paused schedule go on. */
-  resume(
+  resumeSchedule(
     request: ResumeScheduleRequest,
     callback: (error: ServiceError | null, response: ResumeScheduleResponse) => void,
   ): ClientUnaryCall;
-  resume(
+  resumeSchedule(
     request: ResumeScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: ResumeScheduleResponse) => void,
   ): ClientUnaryCall;
-  resume(
+  resumeSchedule(
     request: ResumeScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResumeScheduleResponse) => void,
   ): ClientUnaryCall;
   /** Trigger starts a run now, by the overlap policy, also of a paused schedule. */
-  trigger(
+  triggerSchedule(
     request: TriggerScheduleRequest,
     callback: (error: ServiceError | null, response: TriggerScheduleResponse) => void,
   ): ClientUnaryCall;
-  trigger(
+  triggerSchedule(
     request: TriggerScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: TriggerScheduleResponse) => void,
   ): ClientUnaryCall;
-  trigger(
+  triggerSchedule(
     request: TriggerScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: TriggerScheduleResponse) => void,
   ): ClientUnaryCall;
   /** Backfill starts the ticks of a range of times that have not been started. */
-  backfill(
+  backfillSchedule(
     request: BackfillScheduleRequest,
     callback: (error: ServiceError | null, response: BackfillScheduleResponse) => void,
   ): ClientUnaryCall;
-  backfill(
+  backfillSchedule(
     request: BackfillScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: BackfillScheduleResponse) => void,
   ): ClientUnaryCall;
-  backfill(
+  backfillSchedule(
     request: BackfillScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: BackfillScheduleResponse) => void,
   ): ClientUnaryCall;
   /** Delete deletes a schedule. Its runs go on. */
-  delete(
+  deleteSchedule(
     request: DeleteScheduleRequest,
     callback: (error: ServiceError | null, response: DeleteScheduleResponse) => void,
   ): ClientUnaryCall;
-  delete(
+  deleteSchedule(
     request: DeleteScheduleRequest,
     metadata: Metadata,
     callback: (error: ServiceError | null, response: DeleteScheduleResponse) => void,
   ): ClientUnaryCall;
-  delete(
+  deleteSchedule(
     request: DeleteScheduleRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,

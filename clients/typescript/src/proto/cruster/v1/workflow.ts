@@ -78,8 +78,8 @@ export interface StartOptions {
   requestId: string;
 }
 
-/** StartRequest asks for a start. */
-export interface StartRequest {
+/** StartExecutionRequest asks for a start. */
+export interface StartExecutionRequest {
   /** What to start. */
   start:
     | StartOptions
@@ -88,8 +88,8 @@ export interface StartRequest {
   encoding: Encoding;
 }
 
-/** StartResponse is the started execution. */
-export interface StartResponse {
+/** StartExecutionResponse is the started execution. */
+export interface StartExecutionResponse {
   /** The execution, with its result if it has finished already. */
   execution:
     | Execution
@@ -136,8 +136,8 @@ export interface PollResponse {
   execution: Execution | undefined;
 }
 
-/** WaitRequest asks for the end of an execution. */
-export interface WaitRequest {
+/** WaitExecutionRequest asks for the end of an execution. */
+export interface WaitExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -148,14 +148,14 @@ export interface WaitRequest {
   runId: string;
 }
 
-/** WaitResponse is how the execution ended, or why it is paused. */
-export interface WaitResponse {
+/** WaitExecutionResponse is how the execution ended, or why it is paused. */
+export interface WaitExecutionResponse {
   /** The execution, final or paused. */
   execution: Execution | undefined;
 }
 
-/** DescribeRequest asks for the state of an execution. */
-export interface DescribeRequest {
+/** GetExecutionRequest asks for the state of an execution. */
+export interface GetExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -166,8 +166,8 @@ export interface DescribeRequest {
   runId: string;
 }
 
-/** DescribeResponse is the state of the execution. */
-export interface DescribeResponse {
+/** GetExecutionResponse is the state of the execution. */
+export interface GetExecutionResponse {
   /** The execution as it is. */
   execution:
     | Execution
@@ -269,11 +269,11 @@ export interface PendingOp {
   /** The explicit key, if the workflow gave one. */
   key: string;
   /** When it was issued. */
-  since:
+  issueTime:
     | Date
     | undefined;
   /** When it is due: the end of a sleep, the next attempt of an activity. */
-  dueAt:
+  dueTime:
     | Date
     | undefined;
   /** The attempt of an activity that runs or comes next, from 1. */
@@ -296,7 +296,7 @@ export interface SettledDeferred {
   /** Its name. */
   name: string;
   /** When it was settled. */
-  at:
+  settleTime:
     | Date
     | undefined;
   /** The value of its resolution. */
@@ -314,8 +314,8 @@ export interface SettledDeferred {
   omittedBytes: bigint;
 }
 
-/** HistoryRequest asks for a page of a journal. */
-export interface HistoryRequest {
+/** ListHistoryRequest asks for a page of a journal. */
+export interface ListHistoryRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -333,8 +333,8 @@ export interface HistoryRequest {
   runId: string;
 }
 
-/** HistoryResponse holds a page of a journal. */
-export interface HistoryResponse {
+/** ListHistoryResponse holds a page of a journal. */
+export interface ListHistoryResponse {
   /** The entries in order. */
   entries: HistoryEntry[];
   /** The value of after for the next page; 0 if this is the last. */
@@ -354,7 +354,7 @@ export interface HistoryEntry {
    */
   kind: string;
   /** The journal time. */
-  at:
+  journalTime:
     | Date
     | undefined;
   /** The op's number in the order of issue, from 1. */
@@ -368,7 +368,7 @@ export interface HistoryEntry {
   /** How many attempts of an activity there were so far. */
   attempts: number;
   /** When the next attempt is due, for entries of kind "attempt". */
-  nextAt:
+  nextTime:
     | Date
     | undefined;
   /** The result of the op. */
@@ -386,8 +386,8 @@ export interface HistoryEntry {
   omittedBytes: bigint;
 }
 
-/** FollowRequest asks to be told what happens to an execution. */
-export interface FollowRequest {
+/** FollowExecutionRequest asks to be told what happens to an execution. */
+export interface FollowExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -408,8 +408,8 @@ export interface FollowRequest {
   chainId: string;
 }
 
-/** FollowResponse is something that happened to the execution. */
-export interface FollowResponse {
+/** FollowExecutionResponse is something that happened to the execution. */
+export interface FollowExecutionResponse {
   /** An entry of its journal is durable. */
   entry?:
     | HistoryEntry
@@ -428,7 +428,7 @@ export interface FollowResponse {
 /** LogLine is a line in the log of a workflow or an activity. */
 export interface LogLine {
   /** When. */
-  at:
+  logTime:
     | Date
     | undefined;
   /** The level: -4 is debug, 0 info, 4 a warning, 8 an error. */
@@ -448,8 +448,8 @@ export interface LogLine {
   crashed: boolean;
 }
 
-/** ListRequest asks for a page of executions. */
-export interface ListRequest {
+/** ListExecutionsRequest asks for a page of executions. */
+export interface ListExecutionsRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /**
@@ -503,8 +503,8 @@ export interface Condition {
   literal?: string | undefined;
 }
 
-/** ListResponse holds a page of executions. */
-export interface ListResponse {
+/** ListExecutionsResponse holds a page of executions. */
+export interface ListExecutionsResponse {
   /** The executions, newest first, without their results. */
   executions: Execution[];
   /** The page_token of the next page; empty if this is the last. */
@@ -529,8 +529,8 @@ export interface SignalOptions {
   requestId: string;
 }
 
-/** SignalRequest asks for a signal to be sent. */
-export interface SignalRequest {
+/** SignalExecutionRequest asks for a signal to be sent. */
+export interface SignalExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -539,8 +539,8 @@ export interface SignalRequest {
   signal: SignalOptions | undefined;
 }
 
-/** SignalResponse says that the signal is durable. */
-export interface SignalResponse {
+/** SignalExecutionResponse says that the signal is durable. */
+export interface SignalExecutionResponse {
 }
 
 /** SignalWithStartRequest asks for a signal to be sent, and for a start if need be. */
@@ -567,8 +567,8 @@ export interface SignalWithStartResponse {
   existed: boolean;
 }
 
-/** QueryRequest asks an execution a question. */
-export interface QueryRequest {
+/** QueryExecutionRequest asks an execution a question. */
+export interface QueryExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -586,14 +586,14 @@ export interface QueryRequest {
   encoding: Encoding;
 }
 
-/** QueryResponse is the answer. */
-export interface QueryResponse {
+/** QueryExecutionResponse is the answer. */
+export interface QueryExecutionResponse {
   /** The answer of the workflow. */
   value: Payload | undefined;
 }
 
-/** UpdateRequest asks a workflow for a change. */
-export interface UpdateRequest {
+/** UpdateExecutionRequest asks a workflow for a change. */
+export interface UpdateExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -616,8 +616,8 @@ export interface UpdateRequest {
   encoding: Encoding;
 }
 
-/** UpdateResponse is the answer. */
-export interface UpdateResponse {
+/** UpdateExecutionResponse is the answer. */
+export interface UpdateExecutionResponse {
   /** The answer of the workflow. */
   value:
     | Payload
@@ -626,8 +626,8 @@ export interface UpdateResponse {
   error: Error | undefined;
 }
 
-/** GetStateRequest asks for the published values of an execution. */
-export interface GetStateRequest {
+/** GetExecutionStateRequest asks for the published values of an execution. */
+export interface GetExecutionStateRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -638,8 +638,8 @@ export interface GetStateRequest {
   encoding: Encoding;
 }
 
-/** GetStateResponse has the published values of an execution. */
-export interface GetStateResponse {
+/** GetExecutionStateResponse has the published values of an execution. */
+export interface GetExecutionStateResponse {
   /** The values, by name, without values that were taken back. */
   state: PublishedState[];
   /** The attributes for searches, by name. */
@@ -649,11 +649,11 @@ export interface GetStateResponse {
     | Progress
     | undefined;
   /** When it changed any of this last; absent if it has published nothing. */
-  at: Date | undefined;
+  updateTime: Date | undefined;
 }
 
-/** InterruptRequest asks an execution to stop. */
-export interface InterruptRequest {
+/** InterruptExecutionRequest asks an execution to stop. */
+export interface InterruptExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -673,24 +673,24 @@ export interface InterruptRequest {
   terminate: boolean;
 }
 
-/** InterruptResponse says that the request is durable. */
-export interface InterruptResponse {
+/** InterruptExecutionResponse says that the request is durable. */
+export interface InterruptExecutionResponse {
 }
 
-/** ResumeRequest asks to continue a paused execution. */
-export interface ResumeRequest {
+/** ResumeExecutionRequest asks to continue a paused execution. */
+export interface ResumeExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
   execution: string;
 }
 
-/** ResumeResponse says that the execution runs again. */
-export interface ResumeResponse {
+/** ResumeExecutionResponse says that the execution runs again. */
+export interface ResumeExecutionResponse {
 }
 
-/** FailRequest asks to end a paused execution for good. */
-export interface FailRequest {
+/** FailExecutionRequest asks to end a paused execution for good. */
+export interface FailExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -699,12 +699,12 @@ export interface FailRequest {
   reason: string;
 }
 
-/** FailResponse says that the failure is durable. */
-export interface FailResponse {
+/** FailExecutionResponse says that the failure is durable. */
+export interface FailExecutionResponse {
 }
 
-/** MoveRequest asks to move an execution to another module. */
-export interface MoveRequest {
+/** MoveExecutionRequest asks to move an execution to another module. */
+export interface MoveExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -717,8 +717,8 @@ export interface MoveRequest {
   to: string;
 }
 
-/** MoveResponse says that the move is durable. */
-export interface MoveResponse {
+/** MoveExecutionResponse says that the move is durable. */
+export interface MoveExecutionResponse {
   /** The execution, without its result. */
   execution:
     | Execution
@@ -730,8 +730,8 @@ export interface MoveResponse {
   fromDigest: string;
 }
 
-/** MoveAllRequest asks to move the open executions of a workflow. */
-export interface MoveAllRequest {
+/** MoveExecutionsRequest asks to move the open executions of a workflow. */
+export interface MoveExecutionsRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /**
@@ -741,20 +741,20 @@ export interface MoveAllRequest {
   workflow: string;
   /** Only running executions, or only paused ones; unspecified means both. */
   state: State;
-  /** The module, as in MoveRequest. */
+  /** The module, as in MoveExecutionRequest. */
   to: string;
 }
 
-/** MoveAllResponse has the outcome of one execution. */
-export interface MoveAllResponse {
+/** MoveExecutionsResponse has the outcome of one execution. */
+export interface MoveExecutionsResponse {
   /** How many executions are done, this one included. */
   done: number;
   /** The outcome of the execution. */
   result: MoveResult | undefined;
 }
 
-/** ForkRequest asks for a new run from a beginning of a journal. */
-export interface ForkRequest {
+/** ForkExecutionRequest asks for a new run from a beginning of a journal. */
+export interface ForkExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution to fork: "deployment/Workflow/key". */
@@ -764,7 +764,7 @@ export interface ForkRequest {
    * none.
    */
   at: bigint;
-  /** The module, as in MoveRequest, but empty means the module of the original. */
+  /** The module, as in MoveExecutionRequest, but empty means the module of the original. */
   to: string;
   /**
    * The key of the fork, used as it is; empty means a key that is made of the
@@ -773,14 +773,14 @@ export interface ForkRequest {
   key: string;
 }
 
-/** ForkResponse says that the start of the fork is durable. */
-export interface ForkResponse {
+/** ForkExecutionResponse says that the start of the fork is durable. */
+export interface ForkExecutionResponse {
   /** The fork. */
   execution: Execution | undefined;
 }
 
-/** RestartRequest asks for a new run of an execution whose run has finished. */
-export interface RestartRequest {
+/** RestartExecutionRequest asks for a new run of an execution whose run has finished. */
+export interface RestartExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -789,7 +789,7 @@ export interface RestartRequest {
   input:
     | Payload
     | undefined;
-  /** The module, as in MoveRequest. Empty means "latest". */
+  /** The module, as in MoveExecutionRequest. Empty means "latest". */
   to: string;
   /**
    * Makes it safe to repeat the request: those with the same id start one run, for as long as
@@ -798,8 +798,8 @@ export interface RestartRequest {
   requestId: string;
 }
 
-/** RestartResponse says that the start of the run is durable. */
-export interface RestartResponse {
+/** RestartExecutionResponse says that the start of the run is durable. */
+export interface RestartExecutionResponse {
   /** The new run, without its result. */
   execution:
     | Execution
@@ -808,8 +808,8 @@ export interface RestartResponse {
   existed: boolean;
 }
 
-/** DeleteRequest asks to delete an execution whose run has finished. */
-export interface DeleteRequest {
+/** DeleteExecutionRequest asks to delete an execution whose run has finished. */
+export interface DeleteExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
@@ -821,8 +821,8 @@ export interface DeleteRequest {
   runId: string;
 }
 
-/** DeleteResponse says that it is gone. */
-export interface DeleteResponse {
+/** DeleteExecutionResponse says that it is gone. */
+export interface DeleteExecutionResponse {
 }
 
 function createBaseStartOptions(): StartOptions {
@@ -962,12 +962,12 @@ export const StartOptions: MessageFns<StartOptions> = {
   },
 };
 
-function createBaseStartRequest(): StartRequest {
+function createBaseStartExecutionRequest(): StartExecutionRequest {
   return { start: undefined, encoding: 0 };
 }
 
-export const StartRequest: MessageFns<StartRequest> = {
-  encode(message: StartRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const StartExecutionRequest: MessageFns<StartExecutionRequest> = {
+  encode(message: StartExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.start !== undefined) {
       StartOptions.encode(message.start, writer.uint32(10).fork()).join();
     }
@@ -977,7 +977,7 @@ export const StartRequest: MessageFns<StartRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): StartRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): StartExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -986,7 +986,7 @@ export const StartRequest: MessageFns<StartRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStartRequest();
+      const message = createBaseStartExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1018,11 +1018,11 @@ export const StartRequest: MessageFns<StartRequest> = {
     }
   },
 
-  create(base?: DeepPartial<StartRequest>): StartRequest {
-    return StartRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<StartExecutionRequest>): StartExecutionRequest {
+    return StartExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<StartRequest>): StartRequest {
-    const message = createBaseStartRequest();
+  fromPartial(object: DeepPartial<StartExecutionRequest>): StartExecutionRequest {
+    const message = createBaseStartExecutionRequest();
     message.start = (object.start !== undefined && object.start !== null)
       ? StartOptions.fromPartial(object.start)
       : undefined;
@@ -1031,12 +1031,12 @@ export const StartRequest: MessageFns<StartRequest> = {
   },
 };
 
-function createBaseStartResponse(): StartResponse {
+function createBaseStartExecutionResponse(): StartExecutionResponse {
   return { execution: undefined, existed: false };
 }
 
-export const StartResponse: MessageFns<StartResponse> = {
-  encode(message: StartResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const StartExecutionResponse: MessageFns<StartExecutionResponse> = {
+  encode(message: StartExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.execution !== undefined) {
       Execution.encode(message.execution, writer.uint32(10).fork()).join();
     }
@@ -1046,7 +1046,7 @@ export const StartResponse: MessageFns<StartResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): StartResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): StartExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1055,7 +1055,7 @@ export const StartResponse: MessageFns<StartResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStartResponse();
+      const message = createBaseStartExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1087,11 +1087,11 @@ export const StartResponse: MessageFns<StartResponse> = {
     }
   },
 
-  create(base?: DeepPartial<StartResponse>): StartResponse {
-    return StartResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<StartExecutionResponse>): StartExecutionResponse {
+    return StartExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<StartResponse>): StartResponse {
-    const message = createBaseStartResponse();
+  fromPartial(object: DeepPartial<StartExecutionResponse>): StartExecutionResponse {
+    const message = createBaseStartExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
       : undefined;
@@ -1386,12 +1386,12 @@ export const PollResponse: MessageFns<PollResponse> = {
   },
 };
 
-function createBaseWaitRequest(): WaitRequest {
+function createBaseWaitExecutionRequest(): WaitExecutionRequest {
   return { namespace: "", execution: "", encoding: 0, runId: "" };
 }
 
-export const WaitRequest: MessageFns<WaitRequest> = {
-  encode(message: WaitRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const WaitExecutionRequest: MessageFns<WaitExecutionRequest> = {
+  encode(message: WaitExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1407,7 +1407,7 @@ export const WaitRequest: MessageFns<WaitRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): WaitRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): WaitExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1416,7 +1416,7 @@ export const WaitRequest: MessageFns<WaitRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWaitRequest();
+      const message = createBaseWaitExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1464,11 +1464,11 @@ export const WaitRequest: MessageFns<WaitRequest> = {
     }
   },
 
-  create(base?: DeepPartial<WaitRequest>): WaitRequest {
-    return WaitRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<WaitExecutionRequest>): WaitExecutionRequest {
+    return WaitExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<WaitRequest>): WaitRequest {
-    const message = createBaseWaitRequest();
+  fromPartial(object: DeepPartial<WaitExecutionRequest>): WaitExecutionRequest {
+    const message = createBaseWaitExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.encoding = object.encoding ?? 0;
@@ -1477,19 +1477,19 @@ export const WaitRequest: MessageFns<WaitRequest> = {
   },
 };
 
-function createBaseWaitResponse(): WaitResponse {
+function createBaseWaitExecutionResponse(): WaitExecutionResponse {
   return { execution: undefined };
 }
 
-export const WaitResponse: MessageFns<WaitResponse> = {
-  encode(message: WaitResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const WaitExecutionResponse: MessageFns<WaitExecutionResponse> = {
+  encode(message: WaitExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.execution !== undefined) {
       Execution.encode(message.execution, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): WaitResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): WaitExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1498,7 +1498,7 @@ export const WaitResponse: MessageFns<WaitResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWaitResponse();
+      const message = createBaseWaitExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1522,11 +1522,11 @@ export const WaitResponse: MessageFns<WaitResponse> = {
     }
   },
 
-  create(base?: DeepPartial<WaitResponse>): WaitResponse {
-    return WaitResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<WaitExecutionResponse>): WaitExecutionResponse {
+    return WaitExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<WaitResponse>): WaitResponse {
-    const message = createBaseWaitResponse();
+  fromPartial(object: DeepPartial<WaitExecutionResponse>): WaitExecutionResponse {
+    const message = createBaseWaitExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
       : undefined;
@@ -1534,12 +1534,12 @@ export const WaitResponse: MessageFns<WaitResponse> = {
   },
 };
 
-function createBaseDescribeRequest(): DescribeRequest {
+function createBaseGetExecutionRequest(): GetExecutionRequest {
   return { namespace: "", execution: "", encoding: 0, runId: "" };
 }
 
-export const DescribeRequest: MessageFns<DescribeRequest> = {
-  encode(message: DescribeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetExecutionRequest: MessageFns<GetExecutionRequest> = {
+  encode(message: GetExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1555,7 +1555,7 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DescribeRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1564,7 +1564,7 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDescribeRequest();
+      const message = createBaseGetExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1612,11 +1612,11 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
     }
   },
 
-  create(base?: DeepPartial<DescribeRequest>): DescribeRequest {
-    return DescribeRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetExecutionRequest>): GetExecutionRequest {
+    return GetExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DescribeRequest>): DescribeRequest {
-    const message = createBaseDescribeRequest();
+  fromPartial(object: DeepPartial<GetExecutionRequest>): GetExecutionRequest {
+    const message = createBaseGetExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.encoding = object.encoding ?? 0;
@@ -1625,7 +1625,7 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
   },
 };
 
-function createBaseDescribeResponse(): DescribeResponse {
+function createBaseGetExecutionResponse(): GetExecutionResponse {
   return {
     execution: undefined,
     input: undefined,
@@ -1647,8 +1647,8 @@ function createBaseDescribeResponse(): DescribeResponse {
   };
 }
 
-export const DescribeResponse: MessageFns<DescribeResponse> = {
-  encode(message: DescribeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
+  encode(message: GetExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.execution !== undefined) {
       Execution.encode(message.execution, writer.uint32(10).fork()).join();
     }
@@ -1689,30 +1689,30 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
       UnreadSignals.encode(v!, writer.uint32(90).fork()).join();
     }
     for (const v of message.unanswered) {
-      UnansweredUpdates.encode(v!, writer.uint32(106).fork()).join();
+      UnansweredUpdates.encode(v!, writer.uint32(98).fork()).join();
     }
     for (const v of message.published) {
-      PublishedState.encode(v!, writer.uint32(114).fork()).join();
+      PublishedState.encode(v!, writer.uint32(106).fork()).join();
     }
     for (const v of message.earlier) {
-      Execution.encode(v!, writer.uint32(122).fork()).join();
+      Execution.encode(v!, writer.uint32(114).fork()).join();
     }
     if (message.earlierMore !== false) {
-      writer.uint32(128).bool(message.earlierMore);
+      writer.uint32(120).bool(message.earlierMore);
     }
     if (message.entryLimit !== 0n) {
       if (BigInt.asUintN(64, message.entryLimit) !== message.entryLimit) {
         throw new globalThis.Error("value provided for field message.entryLimit of type uint64 too large");
       }
-      writer.uint32(136).uint64(message.entryLimit);
+      writer.uint32(128).uint64(message.entryLimit);
     }
     for (const v of message.circle) {
-      writer.uint32(146).string(v!);
+      writer.uint32(138).string(v!);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DescribeResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1721,7 +1721,7 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDescribeResponse();
+      const message = createBaseGetExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1813,12 +1813,20 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
             message.unread.push(UnreadSignals.decode(reader, reader.uint32()));
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.unanswered.push(UnansweredUpdates.decode(reader, reader.uint32()));
+            continue;
+          }
           case 13: {
             if (tag !== 106) {
               break;
             }
 
-            message.unanswered.push(UnansweredUpdates.decode(reader, reader.uint32()));
+            message.published.push(PublishedState.decode(reader, reader.uint32()));
             continue;
           }
           case 14: {
@@ -1826,15 +1834,15 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
               break;
             }
 
-            message.published.push(PublishedState.decode(reader, reader.uint32()));
+            message.earlier.push(Execution.decode(reader, reader.uint32()));
             continue;
           }
           case 15: {
-            if (tag !== 122) {
+            if (tag !== 120) {
               break;
             }
 
-            message.earlier.push(Execution.decode(reader, reader.uint32()));
+            message.earlierMore = reader.bool();
             continue;
           }
           case 16: {
@@ -1842,19 +1850,11 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
               break;
             }
 
-            message.earlierMore = reader.bool();
-            continue;
-          }
-          case 17: {
-            if (tag !== 136) {
-              break;
-            }
-
             message.entryLimit = reader.uint64() as bigint;
             continue;
           }
-          case 18: {
-            if (tag !== 146) {
+          case 17: {
+            if (tag !== 138) {
               break;
             }
 
@@ -1873,11 +1873,11 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
     }
   },
 
-  create(base?: DeepPartial<DescribeResponse>): DescribeResponse {
-    return DescribeResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetExecutionResponse>): GetExecutionResponse {
+    return GetExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DescribeResponse>): DescribeResponse {
-    const message = createBaseDescribeResponse();
+  fromPartial(object: DeepPartial<GetExecutionResponse>): GetExecutionResponse {
+    const message = createBaseGetExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
       : undefined;
@@ -2196,8 +2196,8 @@ function createBasePendingOp(): PendingOp {
     kind: "",
     name: "",
     key: "",
-    since: undefined,
-    dueAt: undefined,
+    issueTime: undefined,
+    dueTime: undefined,
     attempt: 0,
     lastError: undefined,
     callee: "",
@@ -2219,11 +2219,11 @@ export const PendingOp: MessageFns<PendingOp> = {
     if (message.key !== "") {
       writer.uint32(34).string(message.key);
     }
-    if (message.since !== undefined) {
-      Timestamp.encode(toTimestamp(message.since), writer.uint32(42).fork()).join();
+    if (message.issueTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.issueTime), writer.uint32(42).fork()).join();
     }
-    if (message.dueAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.dueAt), writer.uint32(50).fork()).join();
+    if (message.dueTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.dueTime), writer.uint32(50).fork()).join();
     }
     if (message.attempt !== 0) {
       writer.uint32(56).uint32(message.attempt);
@@ -2290,7 +2290,7 @@ export const PendingOp: MessageFns<PendingOp> = {
               break;
             }
 
-            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.issueTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 6: {
@@ -2298,7 +2298,7 @@ export const PendingOp: MessageFns<PendingOp> = {
               break;
             }
 
-            message.dueAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.dueTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 7: {
@@ -2354,8 +2354,8 @@ export const PendingOp: MessageFns<PendingOp> = {
     message.kind = object.kind ?? "";
     message.name = object.name ?? "";
     message.key = object.key ?? "";
-    message.since = object.since ?? undefined;
-    message.dueAt = object.dueAt ?? undefined;
+    message.issueTime = object.issueTime ?? undefined;
+    message.dueTime = object.dueTime ?? undefined;
     message.attempt = object.attempt ?? 0;
     message.lastError = (object.lastError !== undefined && object.lastError !== null)
       ? Error.fromPartial(object.lastError)
@@ -2367,7 +2367,7 @@ export const PendingOp: MessageFns<PendingOp> = {
 };
 
 function createBaseSettledDeferred(): SettledDeferred {
-  return { name: "", at: undefined, value: undefined, error: undefined, omittedBytes: 0n };
+  return { name: "", settleTime: undefined, value: undefined, error: undefined, omittedBytes: 0n };
 }
 
 export const SettledDeferred: MessageFns<SettledDeferred> = {
@@ -2375,8 +2375,8 @@ export const SettledDeferred: MessageFns<SettledDeferred> = {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(18).fork()).join();
+    if (message.settleTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.settleTime), writer.uint32(18).fork()).join();
     }
     if (message.value !== undefined) {
       Payload.encode(message.value, writer.uint32(26).fork()).join();
@@ -2419,7 +2419,7 @@ export const SettledDeferred: MessageFns<SettledDeferred> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.settleTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 3: {
@@ -2464,7 +2464,7 @@ export const SettledDeferred: MessageFns<SettledDeferred> = {
   fromPartial(object: DeepPartial<SettledDeferred>): SettledDeferred {
     const message = createBaseSettledDeferred();
     message.name = object.name ?? "";
-    message.at = object.at ?? undefined;
+    message.settleTime = object.settleTime ?? undefined;
     message.value = (object.value !== undefined && object.value !== null)
       ? Payload.fromPartial(object.value)
       : undefined;
@@ -2476,12 +2476,12 @@ export const SettledDeferred: MessageFns<SettledDeferred> = {
   },
 };
 
-function createBaseHistoryRequest(): HistoryRequest {
+function createBaseListHistoryRequest(): ListHistoryRequest {
   return { namespace: "", execution: "", after: 0n, pageSize: 0, encoding: 0, runId: "" };
 }
 
-export const HistoryRequest: MessageFns<HistoryRequest> = {
-  encode(message: HistoryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListHistoryRequest: MessageFns<ListHistoryRequest> = {
+  encode(message: ListHistoryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -2506,7 +2506,7 @@ export const HistoryRequest: MessageFns<HistoryRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): HistoryRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListHistoryRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2515,7 +2515,7 @@ export const HistoryRequest: MessageFns<HistoryRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHistoryRequest();
+      const message = createBaseListHistoryRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2579,11 +2579,11 @@ export const HistoryRequest: MessageFns<HistoryRequest> = {
     }
   },
 
-  create(base?: DeepPartial<HistoryRequest>): HistoryRequest {
-    return HistoryRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListHistoryRequest>): ListHistoryRequest {
+    return ListHistoryRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<HistoryRequest>): HistoryRequest {
-    const message = createBaseHistoryRequest();
+  fromPartial(object: DeepPartial<ListHistoryRequest>): ListHistoryRequest {
+    const message = createBaseListHistoryRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.after = (object.after !== undefined && object.after !== null) ? BigInt(object.after) : 0n;
@@ -2594,12 +2594,12 @@ export const HistoryRequest: MessageFns<HistoryRequest> = {
   },
 };
 
-function createBaseHistoryResponse(): HistoryResponse {
+function createBaseListHistoryResponse(): ListHistoryResponse {
   return { entries: [], next: 0n };
 }
 
-export const HistoryResponse: MessageFns<HistoryResponse> = {
-  encode(message: HistoryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListHistoryResponse: MessageFns<ListHistoryResponse> = {
+  encode(message: ListHistoryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.entries) {
       HistoryEntry.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -2612,7 +2612,7 @@ export const HistoryResponse: MessageFns<HistoryResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): HistoryResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListHistoryResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2621,7 +2621,7 @@ export const HistoryResponse: MessageFns<HistoryResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHistoryResponse();
+      const message = createBaseListHistoryResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2653,11 +2653,11 @@ export const HistoryResponse: MessageFns<HistoryResponse> = {
     }
   },
 
-  create(base?: DeepPartial<HistoryResponse>): HistoryResponse {
-    return HistoryResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListHistoryResponse>): ListHistoryResponse {
+    return ListHistoryResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<HistoryResponse>): HistoryResponse {
-    const message = createBaseHistoryResponse();
+  fromPartial(object: DeepPartial<ListHistoryResponse>): ListHistoryResponse {
+    const message = createBaseListHistoryResponse();
     message.entries = object.entries?.map((e) => HistoryEntry.fromPartial(e)) || [];
     message.next = (object.next !== undefined && object.next !== null) ? BigInt(object.next) : 0n;
     return message;
@@ -2669,13 +2669,13 @@ function createBaseHistoryEntry(): HistoryEntry {
     seq: 0n,
     turn: 0n,
     kind: "",
-    at: undefined,
+    journalTime: undefined,
     op: 0,
     opKind: "",
     name: "",
     key: "",
     attempts: 0,
-    nextAt: undefined,
+    nextTime: undefined,
     value: undefined,
     error: undefined,
     omittedBytes: 0n,
@@ -2699,8 +2699,8 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
     if (message.kind !== "") {
       writer.uint32(26).string(message.kind);
     }
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(34).fork()).join();
+    if (message.journalTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.journalTime), writer.uint32(34).fork()).join();
     }
     if (message.op !== 0) {
       writer.uint32(40).uint32(message.op);
@@ -2717,8 +2717,8 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
     if (message.attempts !== 0) {
       writer.uint32(72).uint32(message.attempts);
     }
-    if (message.nextAt !== undefined) {
-      Timestamp.encode(toTimestamp(message.nextAt), writer.uint32(82).fork()).join();
+    if (message.nextTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.nextTime), writer.uint32(82).fork()).join();
     }
     if (message.value !== undefined) {
       Payload.encode(message.value, writer.uint32(90).fork()).join();
@@ -2777,7 +2777,7 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.journalTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -2825,7 +2825,7 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
               break;
             }
 
-            message.nextAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.nextTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 11: {
@@ -2872,13 +2872,13 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
     message.seq = (object.seq !== undefined && object.seq !== null) ? BigInt(object.seq) : 0n;
     message.turn = (object.turn !== undefined && object.turn !== null) ? BigInt(object.turn) : 0n;
     message.kind = object.kind ?? "";
-    message.at = object.at ?? undefined;
+    message.journalTime = object.journalTime ?? undefined;
     message.op = object.op ?? 0;
     message.opKind = object.opKind ?? "";
     message.name = object.name ?? "";
     message.key = object.key ?? "";
     message.attempts = object.attempts ?? 0;
-    message.nextAt = object.nextAt ?? undefined;
+    message.nextTime = object.nextTime ?? undefined;
     message.value = (object.value !== undefined && object.value !== null)
       ? Payload.fromPartial(object.value)
       : undefined;
@@ -2890,12 +2890,12 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
   },
 };
 
-function createBaseFollowRequest(): FollowRequest {
+function createBaseFollowExecutionRequest(): FollowExecutionRequest {
   return { namespace: "", execution: "", after: 0n, runId: "", encoding: 0, chainId: "" };
 }
 
-export const FollowRequest: MessageFns<FollowRequest> = {
-  encode(message: FollowRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const FollowExecutionRequest: MessageFns<FollowExecutionRequest> = {
+  encode(message: FollowExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -2920,7 +2920,7 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): FollowRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): FollowExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2929,7 +2929,7 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFollowRequest();
+      const message = createBaseFollowExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2993,11 +2993,11 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     }
   },
 
-  create(base?: DeepPartial<FollowRequest>): FollowRequest {
-    return FollowRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<FollowExecutionRequest>): FollowExecutionRequest {
+    return FollowExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<FollowRequest>): FollowRequest {
-    const message = createBaseFollowRequest();
+  fromPartial(object: DeepPartial<FollowExecutionRequest>): FollowExecutionRequest {
+    const message = createBaseFollowExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.after = (object.after !== undefined && object.after !== null) ? BigInt(object.after) : 0n;
@@ -3008,12 +3008,12 @@ export const FollowRequest: MessageFns<FollowRequest> = {
   },
 };
 
-function createBaseFollowResponse(): FollowResponse {
+function createBaseFollowExecutionResponse(): FollowExecutionResponse {
   return { entry: undefined, line: undefined, execution: undefined };
 }
 
-export const FollowResponse: MessageFns<FollowResponse> = {
-  encode(message: FollowResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const FollowExecutionResponse: MessageFns<FollowExecutionResponse> = {
+  encode(message: FollowExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.entry !== undefined) {
       HistoryEntry.encode(message.entry, writer.uint32(10).fork()).join();
     }
@@ -3026,7 +3026,7 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): FollowResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): FollowExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3035,7 +3035,7 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFollowResponse();
+      const message = createBaseFollowExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3075,11 +3075,11 @@ export const FollowResponse: MessageFns<FollowResponse> = {
     }
   },
 
-  create(base?: DeepPartial<FollowResponse>): FollowResponse {
-    return FollowResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<FollowExecutionResponse>): FollowExecutionResponse {
+    return FollowExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<FollowResponse>): FollowResponse {
-    const message = createBaseFollowResponse();
+  fromPartial(object: DeepPartial<FollowExecutionResponse>): FollowExecutionResponse {
+    const message = createBaseFollowExecutionResponse();
     message.entry = (object.entry !== undefined && object.entry !== null)
       ? HistoryEntry.fromPartial(object.entry)
       : undefined;
@@ -3092,13 +3092,13 @@ export const FollowResponse: MessageFns<FollowResponse> = {
 };
 
 function createBaseLogLine(): LogLine {
-  return { at: undefined, level: 0, message: "", activity: "", attempt: 0, dropped: 0, crashed: false };
+  return { logTime: undefined, level: 0, message: "", activity: "", attempt: 0, dropped: 0, crashed: false };
 }
 
 export const LogLine: MessageFns<LogLine> = {
   encode(message: LogLine, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(10).fork()).join();
+    if (message.logTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.logTime), writer.uint32(10).fork()).join();
     }
     if (message.level !== 0) {
       writer.uint32(16).int32(message.level);
@@ -3139,7 +3139,7 @@ export const LogLine: MessageFns<LogLine> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.logTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
           case 2: {
@@ -3207,7 +3207,7 @@ export const LogLine: MessageFns<LogLine> = {
   },
   fromPartial(object: DeepPartial<LogLine>): LogLine {
     const message = createBaseLogLine();
-    message.at = object.at ?? undefined;
+    message.logTime = object.logTime ?? undefined;
     message.level = object.level ?? 0;
     message.message = object.message ?? "";
     message.activity = object.activity ?? "";
@@ -3218,12 +3218,12 @@ export const LogLine: MessageFns<LogLine> = {
   },
 };
 
-function createBaseListRequest(): ListRequest {
+function createBaseListExecutionsRequest(): ListExecutionsRequest {
   return { namespace: "", workflow: "", state: 0, pageSize: 0, pageToken: "", where: [] };
 }
 
-export const ListRequest: MessageFns<ListRequest> = {
-  encode(message: ListRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListExecutionsRequest: MessageFns<ListExecutionsRequest> = {
+  encode(message: ListExecutionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -3245,7 +3245,7 @@ export const ListRequest: MessageFns<ListRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListExecutionsRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3254,7 +3254,7 @@ export const ListRequest: MessageFns<ListRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListRequest();
+      const message = createBaseListExecutionsRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3318,11 +3318,11 @@ export const ListRequest: MessageFns<ListRequest> = {
     }
   },
 
-  create(base?: DeepPartial<ListRequest>): ListRequest {
-    return ListRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListExecutionsRequest>): ListExecutionsRequest {
+    return ListExecutionsRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListRequest>): ListRequest {
-    const message = createBaseListRequest();
+  fromPartial(object: DeepPartial<ListExecutionsRequest>): ListExecutionsRequest {
+    const message = createBaseListExecutionsRequest();
     message.namespace = object.namespace ?? "";
     message.workflow = object.workflow ?? "";
     message.state = object.state ?? 0;
@@ -3468,12 +3468,12 @@ export const Condition: MessageFns<Condition> = {
   },
 };
 
-function createBaseListResponse(): ListResponse {
+function createBaseListExecutionsResponse(): ListExecutionsResponse {
   return { executions: [], nextPageToken: "" };
 }
 
-export const ListResponse: MessageFns<ListResponse> = {
-  encode(message: ListResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListExecutionsResponse: MessageFns<ListExecutionsResponse> = {
+  encode(message: ListExecutionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.executions) {
       Execution.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -3483,7 +3483,7 @@ export const ListResponse: MessageFns<ListResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListExecutionsResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3492,7 +3492,7 @@ export const ListResponse: MessageFns<ListResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListResponse();
+      const message = createBaseListExecutionsResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3524,11 +3524,11 @@ export const ListResponse: MessageFns<ListResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ListResponse>): ListResponse {
-    return ListResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListExecutionsResponse>): ListExecutionsResponse {
+    return ListExecutionsResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListResponse>): ListResponse {
-    const message = createBaseListResponse();
+  fromPartial(object: DeepPartial<ListExecutionsResponse>): ListExecutionsResponse {
+    const message = createBaseListExecutionsResponse();
     message.executions = object.executions?.map((e) => Execution.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
     return message;
@@ -3616,12 +3616,12 @@ export const SignalOptions: MessageFns<SignalOptions> = {
   },
 };
 
-function createBaseSignalRequest(): SignalRequest {
+function createBaseSignalExecutionRequest(): SignalExecutionRequest {
   return { namespace: "", execution: "", signal: undefined };
 }
 
-export const SignalRequest: MessageFns<SignalRequest> = {
-  encode(message: SignalRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const SignalExecutionRequest: MessageFns<SignalExecutionRequest> = {
+  encode(message: SignalExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -3634,7 +3634,7 @@ export const SignalRequest: MessageFns<SignalRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): SignalRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): SignalExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3643,7 +3643,7 @@ export const SignalRequest: MessageFns<SignalRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSignalRequest();
+      const message = createBaseSignalExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3683,11 +3683,11 @@ export const SignalRequest: MessageFns<SignalRequest> = {
     }
   },
 
-  create(base?: DeepPartial<SignalRequest>): SignalRequest {
-    return SignalRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<SignalExecutionRequest>): SignalExecutionRequest {
+    return SignalExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<SignalRequest>): SignalRequest {
-    const message = createBaseSignalRequest();
+  fromPartial(object: DeepPartial<SignalExecutionRequest>): SignalExecutionRequest {
+    const message = createBaseSignalExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.signal = (object.signal !== undefined && object.signal !== null)
@@ -3697,16 +3697,16 @@ export const SignalRequest: MessageFns<SignalRequest> = {
   },
 };
 
-function createBaseSignalResponse(): SignalResponse {
+function createBaseSignalExecutionResponse(): SignalExecutionResponse {
   return {};
 }
 
-export const SignalResponse: MessageFns<SignalResponse> = {
-  encode(_: SignalResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const SignalExecutionResponse: MessageFns<SignalExecutionResponse> = {
+  encode(_: SignalExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): SignalResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): SignalExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3715,7 +3715,7 @@ export const SignalResponse: MessageFns<SignalResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSignalResponse();
+      const message = createBaseSignalExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3731,11 +3731,11 @@ export const SignalResponse: MessageFns<SignalResponse> = {
     }
   },
 
-  create(base?: DeepPartial<SignalResponse>): SignalResponse {
-    return SignalResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<SignalExecutionResponse>): SignalExecutionResponse {
+    return SignalExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<SignalResponse>): SignalResponse {
-    const message = createBaseSignalResponse();
+  fromPartial(_: DeepPartial<SignalExecutionResponse>): SignalExecutionResponse {
+    const message = createBaseSignalExecutionResponse();
     return message;
   },
 };
@@ -3892,12 +3892,12 @@ export const SignalWithStartResponse: MessageFns<SignalWithStartResponse> = {
   },
 };
 
-function createBaseQueryRequest(): QueryRequest {
+function createBaseQueryExecutionRequest(): QueryExecutionRequest {
   return { namespace: "", execution: "", name: "", input: undefined, encoding: 0 };
 }
 
-export const QueryRequest: MessageFns<QueryRequest> = {
-  encode(message: QueryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const QueryExecutionRequest: MessageFns<QueryExecutionRequest> = {
+  encode(message: QueryExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -3916,7 +3916,7 @@ export const QueryRequest: MessageFns<QueryRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): QueryRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): QueryExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3925,7 +3925,7 @@ export const QueryRequest: MessageFns<QueryRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseQueryRequest();
+      const message = createBaseQueryExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3981,11 +3981,11 @@ export const QueryRequest: MessageFns<QueryRequest> = {
     }
   },
 
-  create(base?: DeepPartial<QueryRequest>): QueryRequest {
-    return QueryRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<QueryExecutionRequest>): QueryExecutionRequest {
+    return QueryExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<QueryRequest>): QueryRequest {
-    const message = createBaseQueryRequest();
+  fromPartial(object: DeepPartial<QueryExecutionRequest>): QueryExecutionRequest {
+    const message = createBaseQueryExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.name = object.name ?? "";
@@ -3997,19 +3997,19 @@ export const QueryRequest: MessageFns<QueryRequest> = {
   },
 };
 
-function createBaseQueryResponse(): QueryResponse {
+function createBaseQueryExecutionResponse(): QueryExecutionResponse {
   return { value: undefined };
 }
 
-export const QueryResponse: MessageFns<QueryResponse> = {
-  encode(message: QueryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const QueryExecutionResponse: MessageFns<QueryExecutionResponse> = {
+  encode(message: QueryExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== undefined) {
       Payload.encode(message.value, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): QueryResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): QueryExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4018,7 +4018,7 @@ export const QueryResponse: MessageFns<QueryResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseQueryResponse();
+      const message = createBaseQueryExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4042,11 +4042,11 @@ export const QueryResponse: MessageFns<QueryResponse> = {
     }
   },
 
-  create(base?: DeepPartial<QueryResponse>): QueryResponse {
-    return QueryResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<QueryExecutionResponse>): QueryExecutionResponse {
+    return QueryExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<QueryResponse>): QueryResponse {
-    const message = createBaseQueryResponse();
+  fromPartial(object: DeepPartial<QueryExecutionResponse>): QueryExecutionResponse {
+    const message = createBaseQueryExecutionResponse();
     message.value = (object.value !== undefined && object.value !== null)
       ? Payload.fromPartial(object.value)
       : undefined;
@@ -4054,12 +4054,12 @@ export const QueryResponse: MessageFns<QueryResponse> = {
   },
 };
 
-function createBaseUpdateRequest(): UpdateRequest {
+function createBaseUpdateExecutionRequest(): UpdateExecutionRequest {
   return { namespace: "", execution: "", name: "", input: undefined, requestId: "", encoding: 0 };
 }
 
-export const UpdateRequest: MessageFns<UpdateRequest> = {
-  encode(message: UpdateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const UpdateExecutionRequest: MessageFns<UpdateExecutionRequest> = {
+  encode(message: UpdateExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4081,7 +4081,7 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): UpdateRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4090,7 +4090,7 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUpdateRequest();
+      const message = createBaseUpdateExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4154,11 +4154,11 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
     }
   },
 
-  create(base?: DeepPartial<UpdateRequest>): UpdateRequest {
-    return UpdateRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<UpdateExecutionRequest>): UpdateExecutionRequest {
+    return UpdateExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<UpdateRequest>): UpdateRequest {
-    const message = createBaseUpdateRequest();
+  fromPartial(object: DeepPartial<UpdateExecutionRequest>): UpdateExecutionRequest {
+    const message = createBaseUpdateExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.name = object.name ?? "";
@@ -4171,12 +4171,12 @@ export const UpdateRequest: MessageFns<UpdateRequest> = {
   },
 };
 
-function createBaseUpdateResponse(): UpdateResponse {
+function createBaseUpdateExecutionResponse(): UpdateExecutionResponse {
   return { value: undefined, error: undefined };
 }
 
-export const UpdateResponse: MessageFns<UpdateResponse> = {
-  encode(message: UpdateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const UpdateExecutionResponse: MessageFns<UpdateExecutionResponse> = {
+  encode(message: UpdateExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== undefined) {
       Payload.encode(message.value, writer.uint32(10).fork()).join();
     }
@@ -4186,7 +4186,7 @@ export const UpdateResponse: MessageFns<UpdateResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): UpdateResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4195,7 +4195,7 @@ export const UpdateResponse: MessageFns<UpdateResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUpdateResponse();
+      const message = createBaseUpdateExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4227,11 +4227,11 @@ export const UpdateResponse: MessageFns<UpdateResponse> = {
     }
   },
 
-  create(base?: DeepPartial<UpdateResponse>): UpdateResponse {
-    return UpdateResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<UpdateExecutionResponse>): UpdateExecutionResponse {
+    return UpdateExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<UpdateResponse>): UpdateResponse {
-    const message = createBaseUpdateResponse();
+  fromPartial(object: DeepPartial<UpdateExecutionResponse>): UpdateExecutionResponse {
+    const message = createBaseUpdateExecutionResponse();
     message.value = (object.value !== undefined && object.value !== null)
       ? Payload.fromPartial(object.value)
       : undefined;
@@ -4240,12 +4240,12 @@ export const UpdateResponse: MessageFns<UpdateResponse> = {
   },
 };
 
-function createBaseGetStateRequest(): GetStateRequest {
+function createBaseGetExecutionStateRequest(): GetExecutionStateRequest {
   return { namespace: "", execution: "", name: "", encoding: 0 };
 }
 
-export const GetStateRequest: MessageFns<GetStateRequest> = {
-  encode(message: GetStateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetExecutionStateRequest: MessageFns<GetExecutionStateRequest> = {
+  encode(message: GetExecutionStateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4261,7 +4261,7 @@ export const GetStateRequest: MessageFns<GetStateRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetStateRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionStateRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4270,7 +4270,7 @@ export const GetStateRequest: MessageFns<GetStateRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetStateRequest();
+      const message = createBaseGetExecutionStateRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4318,11 +4318,11 @@ export const GetStateRequest: MessageFns<GetStateRequest> = {
     }
   },
 
-  create(base?: DeepPartial<GetStateRequest>): GetStateRequest {
-    return GetStateRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetExecutionStateRequest>): GetExecutionStateRequest {
+    return GetExecutionStateRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetStateRequest>): GetStateRequest {
-    const message = createBaseGetStateRequest();
+  fromPartial(object: DeepPartial<GetExecutionStateRequest>): GetExecutionStateRequest {
+    const message = createBaseGetExecutionStateRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.name = object.name ?? "";
@@ -4331,12 +4331,12 @@ export const GetStateRequest: MessageFns<GetStateRequest> = {
   },
 };
 
-function createBaseGetStateResponse(): GetStateResponse {
-  return { state: [], attributes: [], progress: undefined, at: undefined };
+function createBaseGetExecutionStateResponse(): GetExecutionStateResponse {
+  return { state: [], attributes: [], progress: undefined, updateTime: undefined };
 }
 
-export const GetStateResponse: MessageFns<GetStateResponse> = {
-  encode(message: GetStateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetExecutionStateResponse: MessageFns<GetExecutionStateResponse> = {
+  encode(message: GetExecutionStateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.state) {
       PublishedState.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -4346,13 +4346,13 @@ export const GetStateResponse: MessageFns<GetStateResponse> = {
     if (message.progress !== undefined) {
       Progress.encode(message.progress, writer.uint32(26).fork()).join();
     }
-    if (message.at !== undefined) {
-      Timestamp.encode(toTimestamp(message.at), writer.uint32(34).fork()).join();
+    if (message.updateTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.updateTime), writer.uint32(34).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetStateResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionStateResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4361,7 +4361,7 @@ export const GetStateResponse: MessageFns<GetStateResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetStateResponse();
+      const message = createBaseGetExecutionStateResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4394,7 +4394,7 @@ export const GetStateResponse: MessageFns<GetStateResponse> = {
               break;
             }
 
-            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            message.updateTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -4409,27 +4409,27 @@ export const GetStateResponse: MessageFns<GetStateResponse> = {
     }
   },
 
-  create(base?: DeepPartial<GetStateResponse>): GetStateResponse {
-    return GetStateResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetExecutionStateResponse>): GetExecutionStateResponse {
+    return GetExecutionStateResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetStateResponse>): GetStateResponse {
-    const message = createBaseGetStateResponse();
+  fromPartial(object: DeepPartial<GetExecutionStateResponse>): GetExecutionStateResponse {
+    const message = createBaseGetExecutionStateResponse();
     message.state = object.state?.map((e) => PublishedState.fromPartial(e)) || [];
     message.attributes = object.attributes?.map((e) => Attribute.fromPartial(e)) || [];
     message.progress = (object.progress !== undefined && object.progress !== null)
       ? Progress.fromPartial(object.progress)
       : undefined;
-    message.at = object.at ?? undefined;
+    message.updateTime = object.updateTime ?? undefined;
     return message;
   },
 };
 
-function createBaseInterruptRequest(): InterruptRequest {
+function createBaseInterruptExecutionRequest(): InterruptExecutionRequest {
   return { namespace: "", execution: "", reason: "", resume: false, terminate: false };
 }
 
-export const InterruptRequest: MessageFns<InterruptRequest> = {
-  encode(message: InterruptRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const InterruptExecutionRequest: MessageFns<InterruptExecutionRequest> = {
+  encode(message: InterruptExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4448,7 +4448,7 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): InterruptRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): InterruptExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4457,7 +4457,7 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseInterruptRequest();
+      const message = createBaseInterruptExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4513,11 +4513,11 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     }
   },
 
-  create(base?: DeepPartial<InterruptRequest>): InterruptRequest {
-    return InterruptRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<InterruptExecutionRequest>): InterruptExecutionRequest {
+    return InterruptExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<InterruptRequest>): InterruptRequest {
-    const message = createBaseInterruptRequest();
+  fromPartial(object: DeepPartial<InterruptExecutionRequest>): InterruptExecutionRequest {
+    const message = createBaseInterruptExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.reason = object.reason ?? "";
@@ -4527,16 +4527,16 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
   },
 };
 
-function createBaseInterruptResponse(): InterruptResponse {
+function createBaseInterruptExecutionResponse(): InterruptExecutionResponse {
   return {};
 }
 
-export const InterruptResponse: MessageFns<InterruptResponse> = {
-  encode(_: InterruptResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const InterruptExecutionResponse: MessageFns<InterruptExecutionResponse> = {
+  encode(_: InterruptExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): InterruptResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): InterruptExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4545,7 +4545,7 @@ export const InterruptResponse: MessageFns<InterruptResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseInterruptResponse();
+      const message = createBaseInterruptExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4561,21 +4561,21 @@ export const InterruptResponse: MessageFns<InterruptResponse> = {
     }
   },
 
-  create(base?: DeepPartial<InterruptResponse>): InterruptResponse {
-    return InterruptResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<InterruptExecutionResponse>): InterruptExecutionResponse {
+    return InterruptExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<InterruptResponse>): InterruptResponse {
-    const message = createBaseInterruptResponse();
+  fromPartial(_: DeepPartial<InterruptExecutionResponse>): InterruptExecutionResponse {
+    const message = createBaseInterruptExecutionResponse();
     return message;
   },
 };
 
-function createBaseResumeRequest(): ResumeRequest {
+function createBaseResumeExecutionRequest(): ResumeExecutionRequest {
   return { namespace: "", execution: "" };
 }
 
-export const ResumeRequest: MessageFns<ResumeRequest> = {
-  encode(message: ResumeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ResumeExecutionRequest: MessageFns<ResumeExecutionRequest> = {
+  encode(message: ResumeExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4585,7 +4585,7 @@ export const ResumeRequest: MessageFns<ResumeRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ResumeRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ResumeExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4594,7 +4594,7 @@ export const ResumeRequest: MessageFns<ResumeRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResumeRequest();
+      const message = createBaseResumeExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4626,27 +4626,27 @@ export const ResumeRequest: MessageFns<ResumeRequest> = {
     }
   },
 
-  create(base?: DeepPartial<ResumeRequest>): ResumeRequest {
-    return ResumeRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ResumeExecutionRequest>): ResumeExecutionRequest {
+    return ResumeExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ResumeRequest>): ResumeRequest {
-    const message = createBaseResumeRequest();
+  fromPartial(object: DeepPartial<ResumeExecutionRequest>): ResumeExecutionRequest {
+    const message = createBaseResumeExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     return message;
   },
 };
 
-function createBaseResumeResponse(): ResumeResponse {
+function createBaseResumeExecutionResponse(): ResumeExecutionResponse {
   return {};
 }
 
-export const ResumeResponse: MessageFns<ResumeResponse> = {
-  encode(_: ResumeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ResumeExecutionResponse: MessageFns<ResumeExecutionResponse> = {
+  encode(_: ResumeExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ResumeResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ResumeExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4655,7 +4655,7 @@ export const ResumeResponse: MessageFns<ResumeResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResumeResponse();
+      const message = createBaseResumeExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4671,21 +4671,21 @@ export const ResumeResponse: MessageFns<ResumeResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ResumeResponse>): ResumeResponse {
-    return ResumeResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ResumeExecutionResponse>): ResumeExecutionResponse {
+    return ResumeExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ResumeResponse>): ResumeResponse {
-    const message = createBaseResumeResponse();
+  fromPartial(_: DeepPartial<ResumeExecutionResponse>): ResumeExecutionResponse {
+    const message = createBaseResumeExecutionResponse();
     return message;
   },
 };
 
-function createBaseFailRequest(): FailRequest {
+function createBaseFailExecutionRequest(): FailExecutionRequest {
   return { namespace: "", execution: "", reason: "" };
 }
 
-export const FailRequest: MessageFns<FailRequest> = {
-  encode(message: FailRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const FailExecutionRequest: MessageFns<FailExecutionRequest> = {
+  encode(message: FailExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4698,7 +4698,7 @@ export const FailRequest: MessageFns<FailRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): FailRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): FailExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4707,7 +4707,7 @@ export const FailRequest: MessageFns<FailRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFailRequest();
+      const message = createBaseFailExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4747,11 +4747,11 @@ export const FailRequest: MessageFns<FailRequest> = {
     }
   },
 
-  create(base?: DeepPartial<FailRequest>): FailRequest {
-    return FailRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<FailExecutionRequest>): FailExecutionRequest {
+    return FailExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<FailRequest>): FailRequest {
-    const message = createBaseFailRequest();
+  fromPartial(object: DeepPartial<FailExecutionRequest>): FailExecutionRequest {
+    const message = createBaseFailExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.reason = object.reason ?? "";
@@ -4759,16 +4759,16 @@ export const FailRequest: MessageFns<FailRequest> = {
   },
 };
 
-function createBaseFailResponse(): FailResponse {
+function createBaseFailExecutionResponse(): FailExecutionResponse {
   return {};
 }
 
-export const FailResponse: MessageFns<FailResponse> = {
-  encode(_: FailResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const FailExecutionResponse: MessageFns<FailExecutionResponse> = {
+  encode(_: FailExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): FailResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): FailExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4777,7 +4777,7 @@ export const FailResponse: MessageFns<FailResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFailResponse();
+      const message = createBaseFailExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4793,21 +4793,21 @@ export const FailResponse: MessageFns<FailResponse> = {
     }
   },
 
-  create(base?: DeepPartial<FailResponse>): FailResponse {
-    return FailResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<FailExecutionResponse>): FailExecutionResponse {
+    return FailExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<FailResponse>): FailResponse {
-    const message = createBaseFailResponse();
+  fromPartial(_: DeepPartial<FailExecutionResponse>): FailExecutionResponse {
+    const message = createBaseFailExecutionResponse();
     return message;
   },
 };
 
-function createBaseMoveRequest(): MoveRequest {
+function createBaseMoveExecutionRequest(): MoveExecutionRequest {
   return { namespace: "", execution: "", to: "" };
 }
 
-export const MoveRequest: MessageFns<MoveRequest> = {
-  encode(message: MoveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const MoveExecutionRequest: MessageFns<MoveExecutionRequest> = {
+  encode(message: MoveExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4820,7 +4820,7 @@ export const MoveRequest: MessageFns<MoveRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): MoveRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): MoveExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4829,7 +4829,7 @@ export const MoveRequest: MessageFns<MoveRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMoveRequest();
+      const message = createBaseMoveExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4869,11 +4869,11 @@ export const MoveRequest: MessageFns<MoveRequest> = {
     }
   },
 
-  create(base?: DeepPartial<MoveRequest>): MoveRequest {
-    return MoveRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<MoveExecutionRequest>): MoveExecutionRequest {
+    return MoveExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<MoveRequest>): MoveRequest {
-    const message = createBaseMoveRequest();
+  fromPartial(object: DeepPartial<MoveExecutionRequest>): MoveExecutionRequest {
+    const message = createBaseMoveExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.to = object.to ?? "";
@@ -4881,12 +4881,12 @@ export const MoveRequest: MessageFns<MoveRequest> = {
   },
 };
 
-function createBaseMoveResponse(): MoveResponse {
+function createBaseMoveExecutionResponse(): MoveExecutionResponse {
   return { execution: undefined, fromDigest: "" };
 }
 
-export const MoveResponse: MessageFns<MoveResponse> = {
-  encode(message: MoveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const MoveExecutionResponse: MessageFns<MoveExecutionResponse> = {
+  encode(message: MoveExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.execution !== undefined) {
       Execution.encode(message.execution, writer.uint32(10).fork()).join();
     }
@@ -4896,7 +4896,7 @@ export const MoveResponse: MessageFns<MoveResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): MoveResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): MoveExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4905,7 +4905,7 @@ export const MoveResponse: MessageFns<MoveResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMoveResponse();
+      const message = createBaseMoveExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -4937,11 +4937,11 @@ export const MoveResponse: MessageFns<MoveResponse> = {
     }
   },
 
-  create(base?: DeepPartial<MoveResponse>): MoveResponse {
-    return MoveResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<MoveExecutionResponse>): MoveExecutionResponse {
+    return MoveExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<MoveResponse>): MoveResponse {
-    const message = createBaseMoveResponse();
+  fromPartial(object: DeepPartial<MoveExecutionResponse>): MoveExecutionResponse {
+    const message = createBaseMoveExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
       : undefined;
@@ -4950,12 +4950,12 @@ export const MoveResponse: MessageFns<MoveResponse> = {
   },
 };
 
-function createBaseMoveAllRequest(): MoveAllRequest {
+function createBaseMoveExecutionsRequest(): MoveExecutionsRequest {
   return { namespace: "", workflow: "", state: 0, to: "" };
 }
 
-export const MoveAllRequest: MessageFns<MoveAllRequest> = {
-  encode(message: MoveAllRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const MoveExecutionsRequest: MessageFns<MoveExecutionsRequest> = {
+  encode(message: MoveExecutionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -4971,7 +4971,7 @@ export const MoveAllRequest: MessageFns<MoveAllRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): MoveAllRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): MoveExecutionsRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -4980,7 +4980,7 @@ export const MoveAllRequest: MessageFns<MoveAllRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMoveAllRequest();
+      const message = createBaseMoveExecutionsRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5028,11 +5028,11 @@ export const MoveAllRequest: MessageFns<MoveAllRequest> = {
     }
   },
 
-  create(base?: DeepPartial<MoveAllRequest>): MoveAllRequest {
-    return MoveAllRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<MoveExecutionsRequest>): MoveExecutionsRequest {
+    return MoveExecutionsRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<MoveAllRequest>): MoveAllRequest {
-    const message = createBaseMoveAllRequest();
+  fromPartial(object: DeepPartial<MoveExecutionsRequest>): MoveExecutionsRequest {
+    const message = createBaseMoveExecutionsRequest();
     message.namespace = object.namespace ?? "";
     message.workflow = object.workflow ?? "";
     message.state = object.state ?? 0;
@@ -5041,12 +5041,12 @@ export const MoveAllRequest: MessageFns<MoveAllRequest> = {
   },
 };
 
-function createBaseMoveAllResponse(): MoveAllResponse {
+function createBaseMoveExecutionsResponse(): MoveExecutionsResponse {
   return { done: 0, result: undefined };
 }
 
-export const MoveAllResponse: MessageFns<MoveAllResponse> = {
-  encode(message: MoveAllResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const MoveExecutionsResponse: MessageFns<MoveExecutionsResponse> = {
+  encode(message: MoveExecutionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.done !== 0) {
       writer.uint32(8).uint32(message.done);
     }
@@ -5056,7 +5056,7 @@ export const MoveAllResponse: MessageFns<MoveAllResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): MoveAllResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): MoveExecutionsResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5065,7 +5065,7 @@ export const MoveAllResponse: MessageFns<MoveAllResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMoveAllResponse();
+      const message = createBaseMoveExecutionsResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5097,11 +5097,11 @@ export const MoveAllResponse: MessageFns<MoveAllResponse> = {
     }
   },
 
-  create(base?: DeepPartial<MoveAllResponse>): MoveAllResponse {
-    return MoveAllResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<MoveExecutionsResponse>): MoveExecutionsResponse {
+    return MoveExecutionsResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<MoveAllResponse>): MoveAllResponse {
-    const message = createBaseMoveAllResponse();
+  fromPartial(object: DeepPartial<MoveExecutionsResponse>): MoveExecutionsResponse {
+    const message = createBaseMoveExecutionsResponse();
     message.done = object.done ?? 0;
     message.result = (object.result !== undefined && object.result !== null)
       ? MoveResult.fromPartial(object.result)
@@ -5110,12 +5110,12 @@ export const MoveAllResponse: MessageFns<MoveAllResponse> = {
   },
 };
 
-function createBaseForkRequest(): ForkRequest {
+function createBaseForkExecutionRequest(): ForkExecutionRequest {
   return { namespace: "", execution: "", at: 0n, to: "", key: "" };
 }
 
-export const ForkRequest: MessageFns<ForkRequest> = {
-  encode(message: ForkRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ForkExecutionRequest: MessageFns<ForkExecutionRequest> = {
+  encode(message: ForkExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -5137,7 +5137,7 @@ export const ForkRequest: MessageFns<ForkRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ForkRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ForkExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5146,7 +5146,7 @@ export const ForkRequest: MessageFns<ForkRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseForkRequest();
+      const message = createBaseForkExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5202,11 +5202,11 @@ export const ForkRequest: MessageFns<ForkRequest> = {
     }
   },
 
-  create(base?: DeepPartial<ForkRequest>): ForkRequest {
-    return ForkRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ForkExecutionRequest>): ForkExecutionRequest {
+    return ForkExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ForkRequest>): ForkRequest {
-    const message = createBaseForkRequest();
+  fromPartial(object: DeepPartial<ForkExecutionRequest>): ForkExecutionRequest {
+    const message = createBaseForkExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.at = (object.at !== undefined && object.at !== null) ? BigInt(object.at) : 0n;
@@ -5216,19 +5216,19 @@ export const ForkRequest: MessageFns<ForkRequest> = {
   },
 };
 
-function createBaseForkResponse(): ForkResponse {
+function createBaseForkExecutionResponse(): ForkExecutionResponse {
   return { execution: undefined };
 }
 
-export const ForkResponse: MessageFns<ForkResponse> = {
-  encode(message: ForkResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ForkExecutionResponse: MessageFns<ForkExecutionResponse> = {
+  encode(message: ForkExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.execution !== undefined) {
       Execution.encode(message.execution, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ForkResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ForkExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5237,7 +5237,7 @@ export const ForkResponse: MessageFns<ForkResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseForkResponse();
+      const message = createBaseForkExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5261,11 +5261,11 @@ export const ForkResponse: MessageFns<ForkResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ForkResponse>): ForkResponse {
-    return ForkResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ForkExecutionResponse>): ForkExecutionResponse {
+    return ForkExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ForkResponse>): ForkResponse {
-    const message = createBaseForkResponse();
+  fromPartial(object: DeepPartial<ForkExecutionResponse>): ForkExecutionResponse {
+    const message = createBaseForkExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
       : undefined;
@@ -5273,12 +5273,12 @@ export const ForkResponse: MessageFns<ForkResponse> = {
   },
 };
 
-function createBaseRestartRequest(): RestartRequest {
+function createBaseRestartExecutionRequest(): RestartExecutionRequest {
   return { namespace: "", execution: "", input: undefined, to: "", requestId: "" };
 }
 
-export const RestartRequest: MessageFns<RestartRequest> = {
-  encode(message: RestartRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RestartExecutionRequest: MessageFns<RestartExecutionRequest> = {
+  encode(message: RestartExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -5297,7 +5297,7 @@ export const RestartRequest: MessageFns<RestartRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RestartRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): RestartExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5306,7 +5306,7 @@ export const RestartRequest: MessageFns<RestartRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRestartRequest();
+      const message = createBaseRestartExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5362,11 +5362,11 @@ export const RestartRequest: MessageFns<RestartRequest> = {
     }
   },
 
-  create(base?: DeepPartial<RestartRequest>): RestartRequest {
-    return RestartRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<RestartExecutionRequest>): RestartExecutionRequest {
+    return RestartExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<RestartRequest>): RestartRequest {
-    const message = createBaseRestartRequest();
+  fromPartial(object: DeepPartial<RestartExecutionRequest>): RestartExecutionRequest {
+    const message = createBaseRestartExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.input = (object.input !== undefined && object.input !== null)
@@ -5378,12 +5378,12 @@ export const RestartRequest: MessageFns<RestartRequest> = {
   },
 };
 
-function createBaseRestartResponse(): RestartResponse {
+function createBaseRestartExecutionResponse(): RestartExecutionResponse {
   return { execution: undefined, existed: false };
 }
 
-export const RestartResponse: MessageFns<RestartResponse> = {
-  encode(message: RestartResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RestartExecutionResponse: MessageFns<RestartExecutionResponse> = {
+  encode(message: RestartExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.execution !== undefined) {
       Execution.encode(message.execution, writer.uint32(10).fork()).join();
     }
@@ -5393,7 +5393,7 @@ export const RestartResponse: MessageFns<RestartResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RestartResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): RestartExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5402,7 +5402,7 @@ export const RestartResponse: MessageFns<RestartResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRestartResponse();
+      const message = createBaseRestartExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5434,11 +5434,11 @@ export const RestartResponse: MessageFns<RestartResponse> = {
     }
   },
 
-  create(base?: DeepPartial<RestartResponse>): RestartResponse {
-    return RestartResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<RestartExecutionResponse>): RestartExecutionResponse {
+    return RestartExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<RestartResponse>): RestartResponse {
-    const message = createBaseRestartResponse();
+  fromPartial(object: DeepPartial<RestartExecutionResponse>): RestartExecutionResponse {
+    const message = createBaseRestartExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
       : undefined;
@@ -5447,12 +5447,12 @@ export const RestartResponse: MessageFns<RestartResponse> = {
   },
 };
 
-function createBaseDeleteRequest(): DeleteRequest {
+function createBaseDeleteExecutionRequest(): DeleteExecutionRequest {
   return { namespace: "", execution: "", runId: "" };
 }
 
-export const DeleteRequest: MessageFns<DeleteRequest> = {
-  encode(message: DeleteRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DeleteExecutionRequest: MessageFns<DeleteExecutionRequest> = {
+  encode(message: DeleteExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -5465,7 +5465,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DeleteRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5474,7 +5474,7 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteRequest();
+      const message = createBaseDeleteExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5514,11 +5514,11 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
     }
   },
 
-  create(base?: DeepPartial<DeleteRequest>): DeleteRequest {
-    return DeleteRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<DeleteExecutionRequest>): DeleteExecutionRequest {
+    return DeleteExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DeleteRequest>): DeleteRequest {
-    const message = createBaseDeleteRequest();
+  fromPartial(object: DeepPartial<DeleteExecutionRequest>): DeleteExecutionRequest {
+    const message = createBaseDeleteExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.runId = object.runId ?? "";
@@ -5526,16 +5526,16 @@ export const DeleteRequest: MessageFns<DeleteRequest> = {
   },
 };
 
-function createBaseDeleteResponse(): DeleteResponse {
+function createBaseDeleteExecutionResponse(): DeleteExecutionResponse {
   return {};
 }
 
-export const DeleteResponse: MessageFns<DeleteResponse> = {
-  encode(_: DeleteResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DeleteExecutionResponse: MessageFns<DeleteExecutionResponse> = {
+  encode(_: DeleteExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DeleteResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteExecutionResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -5544,7 +5544,7 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteResponse();
+      const message = createBaseDeleteExecutionResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -5560,11 +5560,11 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
     }
   },
 
-  create(base?: DeepPartial<DeleteResponse>): DeleteResponse {
-    return DeleteResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<DeleteExecutionResponse>): DeleteExecutionResponse {
+    return DeleteExecutionResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<DeleteResponse>): DeleteResponse {
-    const message = createBaseDeleteResponse();
+  fromPartial(_: DeepPartial<DeleteExecutionResponse>): DeleteExecutionResponse {
+    const message = createBaseDeleteExecutionResponse();
     return message;
   },
 };
@@ -5580,14 +5580,16 @@ export const DeleteResponse: MessageFns<DeleteResponse> = {
 export type WorkflowServiceService = typeof WorkflowServiceService;
 export const WorkflowServiceService = {
   /** Start starts an execution and answers as soon as its start is durable. */
-  start: {
-    path: "/cruster.v1.WorkflowService/Start" as const,
+  startExecution: {
+    path: "/cruster.v1.WorkflowService/StartExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: StartRequest): Buffer => Buffer.from(StartRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): StartRequest => StartRequest.decode(value),
-    responseSerialize: (value: StartResponse): Buffer => Buffer.from(StartResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): StartResponse => StartResponse.decode(value),
+    requestSerialize: (value: StartExecutionRequest): Buffer =>
+      Buffer.from(StartExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): StartExecutionRequest => StartExecutionRequest.decode(value),
+    responseSerialize: (value: StartExecutionResponse): Buffer =>
+      Buffer.from(StartExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): StartExecutionResponse => StartExecutionResponse.decode(value),
   },
   /**
    * Execute starts an execution and answers when it is final or paused. The
@@ -5616,57 +5618,63 @@ export const WorkflowServiceService = {
    * Wait answers when an execution is final or paused. The caller's deadline
    * ends the waiting, never the execution.
    */
-  wait: {
-    path: "/cruster.v1.WorkflowService/Wait" as const,
+  waitExecution: {
+    path: "/cruster.v1.WorkflowService/WaitExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: WaitRequest): Buffer => Buffer.from(WaitRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): WaitRequest => WaitRequest.decode(value),
-    responseSerialize: (value: WaitResponse): Buffer => Buffer.from(WaitResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): WaitResponse => WaitResponse.decode(value),
+    requestSerialize: (value: WaitExecutionRequest): Buffer => Buffer.from(WaitExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WaitExecutionRequest => WaitExecutionRequest.decode(value),
+    responseSerialize: (value: WaitExecutionResponse): Buffer =>
+      Buffer.from(WaitExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WaitExecutionResponse => WaitExecutionResponse.decode(value),
   },
   /** Describe answers with the state of an execution and its open ops. */
-  describe: {
-    path: "/cruster.v1.WorkflowService/Describe" as const,
+  getExecution: {
+    path: "/cruster.v1.WorkflowService/GetExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DescribeRequest): Buffer => Buffer.from(DescribeRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DescribeRequest => DescribeRequest.decode(value),
-    responseSerialize: (value: DescribeResponse): Buffer => Buffer.from(DescribeResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DescribeResponse => DescribeResponse.decode(value),
+    requestSerialize: (value: GetExecutionRequest): Buffer => Buffer.from(GetExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetExecutionRequest => GetExecutionRequest.decode(value),
+    responseSerialize: (value: GetExecutionResponse): Buffer =>
+      Buffer.from(GetExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetExecutionResponse => GetExecutionResponse.decode(value),
   },
   /** History pages through the journal of an execution. */
-  history: {
-    path: "/cruster.v1.WorkflowService/History" as const,
+  listHistory: {
+    path: "/cruster.v1.WorkflowService/ListHistory" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: HistoryRequest): Buffer => Buffer.from(HistoryRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): HistoryRequest => HistoryRequest.decode(value),
-    responseSerialize: (value: HistoryResponse): Buffer => Buffer.from(HistoryResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): HistoryResponse => HistoryResponse.decode(value),
+    requestSerialize: (value: ListHistoryRequest): Buffer => Buffer.from(ListHistoryRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListHistoryRequest => ListHistoryRequest.decode(value),
+    responseSerialize: (value: ListHistoryResponse): Buffer => Buffer.from(ListHistoryResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListHistoryResponse => ListHistoryResponse.decode(value),
   },
   /** List pages through executions, newest first. */
-  list: {
-    path: "/cruster.v1.WorkflowService/List" as const,
+  listExecutions: {
+    path: "/cruster.v1.WorkflowService/ListExecutions" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ListRequest): Buffer => Buffer.from(ListRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ListRequest => ListRequest.decode(value),
-    responseSerialize: (value: ListResponse): Buffer => Buffer.from(ListResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ListResponse => ListResponse.decode(value),
+    requestSerialize: (value: ListExecutionsRequest): Buffer =>
+      Buffer.from(ListExecutionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListExecutionsRequest => ListExecutionsRequest.decode(value),
+    responseSerialize: (value: ListExecutionsResponse): Buffer =>
+      Buffer.from(ListExecutionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListExecutionsResponse => ListExecutionsResponse.decode(value),
   },
   /**
    * Signal sends a signal to an execution and answers as soon as it is durable. The
    * workflow receives it when it asks for it, in the order in which signals were sent.
    */
-  signal: {
-    path: "/cruster.v1.WorkflowService/Signal" as const,
+  signalExecution: {
+    path: "/cruster.v1.WorkflowService/SignalExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: SignalRequest): Buffer => Buffer.from(SignalRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): SignalRequest => SignalRequest.decode(value),
-    responseSerialize: (value: SignalResponse): Buffer => Buffer.from(SignalResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): SignalResponse => SignalResponse.decode(value),
+    requestSerialize: (value: SignalExecutionRequest): Buffer =>
+      Buffer.from(SignalExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SignalExecutionRequest => SignalExecutionRequest.decode(value),
+    responseSerialize: (value: SignalExecutionResponse): Buffer =>
+      Buffer.from(SignalExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SignalExecutionResponse => SignalExecutionResponse.decode(value),
   },
   /**
    * SignalWithStart sends a signal to an execution, and starts it first if it is not
@@ -5690,87 +5698,100 @@ export const WorkflowServiceService = {
    * goes on or continues as a new run, and last. Lines that were logged before are not told:
    * they are in the log of the host.
    */
-  follow: {
-    path: "/cruster.v1.WorkflowService/Follow" as const,
+  followExecution: {
+    path: "/cruster.v1.WorkflowService/FollowExecution" as const,
     requestStream: false as const,
     responseStream: true as const,
-    requestSerialize: (value: FollowRequest): Buffer => Buffer.from(FollowRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): FollowRequest => FollowRequest.decode(value),
-    responseSerialize: (value: FollowResponse): Buffer => Buffer.from(FollowResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): FollowResponse => FollowResponse.decode(value),
+    requestSerialize: (value: FollowExecutionRequest): Buffer =>
+      Buffer.from(FollowExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FollowExecutionRequest => FollowExecutionRequest.decode(value),
+    responseSerialize: (value: FollowExecutionResponse): Buffer =>
+      Buffer.from(FollowExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FollowExecutionResponse => FollowExecutionResponse.decode(value),
   },
   /**
    * Query asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
-  query: {
-    path: "/cruster.v1.WorkflowService/Query" as const,
+  queryExecution: {
+    path: "/cruster.v1.WorkflowService/QueryExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: QueryRequest): Buffer => Buffer.from(QueryRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): QueryRequest => QueryRequest.decode(value),
-    responseSerialize: (value: QueryResponse): Buffer => Buffer.from(QueryResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): QueryResponse => QueryResponse.decode(value),
+    requestSerialize: (value: QueryExecutionRequest): Buffer =>
+      Buffer.from(QueryExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): QueryExecutionRequest => QueryExecutionRequest.decode(value),
+    responseSerialize: (value: QueryExecutionResponse): Buffer =>
+      Buffer.from(QueryExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): QueryExecutionResponse => QueryExecutionResponse.decode(value),
   },
   /**
    * Update asks a workflow for a change and answers with the workflow's reply, once it is
    * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
-  update: {
-    path: "/cruster.v1.WorkflowService/Update" as const,
+  updateExecution: {
+    path: "/cruster.v1.WorkflowService/UpdateExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: UpdateRequest): Buffer => Buffer.from(UpdateRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): UpdateRequest => UpdateRequest.decode(value),
-    responseSerialize: (value: UpdateResponse): Buffer => Buffer.from(UpdateResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): UpdateResponse => UpdateResponse.decode(value),
+    requestSerialize: (value: UpdateExecutionRequest): Buffer =>
+      Buffer.from(UpdateExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UpdateExecutionRequest => UpdateExecutionRequest.decode(value),
+    responseSerialize: (value: UpdateExecutionResponse): Buffer =>
+      Buffer.from(UpdateExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UpdateExecutionResponse => UpdateExecutionResponse.decode(value),
   },
   /**
    * GetState answers with the published values of an execution, also of a finished one. Its
    * code does not run for that.
    */
-  getState: {
-    path: "/cruster.v1.WorkflowService/GetState" as const,
+  getExecutionState: {
+    path: "/cruster.v1.WorkflowService/GetExecutionState" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: GetStateRequest): Buffer => Buffer.from(GetStateRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): GetStateRequest => GetStateRequest.decode(value),
-    responseSerialize: (value: GetStateResponse): Buffer => Buffer.from(GetStateResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): GetStateResponse => GetStateResponse.decode(value),
+    requestSerialize: (value: GetExecutionStateRequest): Buffer =>
+      Buffer.from(GetExecutionStateRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetExecutionStateRequest => GetExecutionStateRequest.decode(value),
+    responseSerialize: (value: GetExecutionStateResponse): Buffer =>
+      Buffer.from(GetExecutionStateResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetExecutionStateResponse => GetExecutionStateResponse.decode(value),
   },
   /** Interrupt asks an execution to stop. It may clean up first. */
-  interrupt: {
-    path: "/cruster.v1.WorkflowService/Interrupt" as const,
+  interruptExecution: {
+    path: "/cruster.v1.WorkflowService/InterruptExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: InterruptRequest): Buffer => Buffer.from(InterruptRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): InterruptRequest => InterruptRequest.decode(value),
-    responseSerialize: (value: InterruptResponse): Buffer => Buffer.from(InterruptResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): InterruptResponse => InterruptResponse.decode(value),
+    requestSerialize: (value: InterruptExecutionRequest): Buffer =>
+      Buffer.from(InterruptExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): InterruptExecutionRequest => InterruptExecutionRequest.decode(value),
+    responseSerialize: (value: InterruptExecutionResponse): Buffer =>
+      Buffer.from(InterruptExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): InterruptExecutionResponse => InterruptExecutionResponse.decode(value),
   },
   /** Resume continues a paused execution. */
-  resume: {
-    path: "/cruster.v1.WorkflowService/Resume" as const,
+  resumeExecution: {
+    path: "/cruster.v1.WorkflowService/ResumeExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ResumeRequest): Buffer => Buffer.from(ResumeRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ResumeRequest => ResumeRequest.decode(value),
-    responseSerialize: (value: ResumeResponse): Buffer => Buffer.from(ResumeResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ResumeResponse => ResumeResponse.decode(value),
+    requestSerialize: (value: ResumeExecutionRequest): Buffer =>
+      Buffer.from(ResumeExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ResumeExecutionRequest => ResumeExecutionRequest.decode(value),
+    responseSerialize: (value: ResumeExecutionResponse): Buffer =>
+      Buffer.from(ResumeExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ResumeExecutionResponse => ResumeExecutionResponse.decode(value),
   },
   /**
    * Fail ends a paused execution for good. Its code does not run again, so
    * nothing is cleaned up. Callers that wait for its result get the failure.
    */
-  fail: {
-    path: "/cruster.v1.WorkflowService/Fail" as const,
+  failExecution: {
+    path: "/cruster.v1.WorkflowService/FailExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: FailRequest): Buffer => Buffer.from(FailRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): FailRequest => FailRequest.decode(value),
-    responseSerialize: (value: FailResponse): Buffer => Buffer.from(FailResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): FailResponse => FailResponse.decode(value),
+    requestSerialize: (value: FailExecutionRequest): Buffer => Buffer.from(FailExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FailExecutionRequest => FailExecutionRequest.decode(value),
+    responseSerialize: (value: FailExecutionResponse): Buffer =>
+      Buffer.from(FailExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FailExecutionResponse => FailExecutionResponse.decode(value),
   },
   /**
    * Move has a running or paused execution go on with another module. Its
@@ -5778,74 +5799,82 @@ export const WorkflowServiceService = {
    * changed and the call fails with CR-2031; a cruster.v1.Diff among the details
    * shows both sides. If it fits, the execution goes on, also if it was paused.
    */
-  move: {
-    path: "/cruster.v1.WorkflowService/Move" as const,
+  moveExecution: {
+    path: "/cruster.v1.WorkflowService/MoveExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: MoveRequest): Buffer => Buffer.from(MoveRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): MoveRequest => MoveRequest.decode(value),
-    responseSerialize: (value: MoveResponse): Buffer => Buffer.from(MoveResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): MoveResponse => MoveResponse.decode(value),
+    requestSerialize: (value: MoveExecutionRequest): Buffer => Buffer.from(MoveExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): MoveExecutionRequest => MoveExecutionRequest.decode(value),
+    responseSerialize: (value: MoveExecutionResponse): Buffer =>
+      Buffer.from(MoveExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): MoveExecutionResponse => MoveExecutionResponse.decode(value),
   },
   /**
    * MoveAll is Move for the open executions of a workflow or a deployment. It
    * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
-  moveAll: {
-    path: "/cruster.v1.WorkflowService/MoveAll" as const,
+  moveExecutions: {
+    path: "/cruster.v1.WorkflowService/MoveExecutions" as const,
     requestStream: false as const,
     responseStream: true as const,
-    requestSerialize: (value: MoveAllRequest): Buffer => Buffer.from(MoveAllRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): MoveAllRequest => MoveAllRequest.decode(value),
-    responseSerialize: (value: MoveAllResponse): Buffer => Buffer.from(MoveAllResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): MoveAllResponse => MoveAllResponse.decode(value),
+    requestSerialize: (value: MoveExecutionsRequest): Buffer =>
+      Buffer.from(MoveExecutionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): MoveExecutionsRequest => MoveExecutionsRequest.decode(value),
+    responseSerialize: (value: MoveExecutionsResponse): Buffer =>
+      Buffer.from(MoveExecutionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): MoveExecutionsResponse => MoveExecutionsResponse.decode(value),
   },
   /**
    * Fork starts a new run from a beginning of the journal of an execution, in
    * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
-  fork: {
-    path: "/cruster.v1.WorkflowService/Fork" as const,
+  forkExecution: {
+    path: "/cruster.v1.WorkflowService/ForkExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ForkRequest): Buffer => Buffer.from(ForkRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ForkRequest => ForkRequest.decode(value),
-    responseSerialize: (value: ForkResponse): Buffer => Buffer.from(ForkResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ForkResponse => ForkResponse.decode(value),
+    requestSerialize: (value: ForkExecutionRequest): Buffer => Buffer.from(ForkExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ForkExecutionRequest => ForkExecutionRequest.decode(value),
+    responseSerialize: (value: ForkExecutionResponse): Buffer =>
+      Buffer.from(ForkExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ForkExecutionResponse => ForkExecutionResponse.decode(value),
   },
   /**
    * Restart starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
-  restart: {
-    path: "/cruster.v1.WorkflowService/Restart" as const,
+  restartExecution: {
+    path: "/cruster.v1.WorkflowService/RestartExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RestartRequest): Buffer => Buffer.from(RestartRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): RestartRequest => RestartRequest.decode(value),
-    responseSerialize: (value: RestartResponse): Buffer => Buffer.from(RestartResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): RestartResponse => RestartResponse.decode(value),
+    requestSerialize: (value: RestartExecutionRequest): Buffer =>
+      Buffer.from(RestartExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RestartExecutionRequest => RestartExecutionRequest.decode(value),
+    responseSerialize: (value: RestartExecutionResponse): Buffer =>
+      Buffer.from(RestartExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RestartExecutionResponse => RestartExecutionResponse.decode(value),
   },
   /**
    * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
    * of these.
    */
-  delete: {
-    path: "/cruster.v1.WorkflowService/Delete" as const,
+  deleteExecution: {
+    path: "/cruster.v1.WorkflowService/DeleteExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DeleteRequest): Buffer => Buffer.from(DeleteRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DeleteRequest => DeleteRequest.decode(value),
-    responseSerialize: (value: DeleteResponse): Buffer => Buffer.from(DeleteResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DeleteResponse => DeleteResponse.decode(value),
+    requestSerialize: (value: DeleteExecutionRequest): Buffer =>
+      Buffer.from(DeleteExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteExecutionRequest => DeleteExecutionRequest.decode(value),
+    responseSerialize: (value: DeleteExecutionResponse): Buffer =>
+      Buffer.from(DeleteExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteExecutionResponse => DeleteExecutionResponse.decode(value),
   },
 } as const;
 
 export interface WorkflowServiceServer extends UntypedServiceImplementation {
   /** Start starts an execution and answers as soon as its start is durable. */
-  start: handleUnaryCall<StartRequest, StartResponse>;
+  startExecution: handleUnaryCall<StartExecutionRequest, StartExecutionResponse>;
   /**
    * Execute starts an execution and answers when it is final or paused. The
    * caller's deadline ends the waiting, never the execution.
@@ -5857,18 +5886,18 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
    * Wait answers when an execution is final or paused. The caller's deadline
    * ends the waiting, never the execution.
    */
-  wait: handleUnaryCall<WaitRequest, WaitResponse>;
+  waitExecution: handleUnaryCall<WaitExecutionRequest, WaitExecutionResponse>;
   /** Describe answers with the state of an execution and its open ops. */
-  describe: handleUnaryCall<DescribeRequest, DescribeResponse>;
+  getExecution: handleUnaryCall<GetExecutionRequest, GetExecutionResponse>;
   /** History pages through the journal of an execution. */
-  history: handleUnaryCall<HistoryRequest, HistoryResponse>;
+  listHistory: handleUnaryCall<ListHistoryRequest, ListHistoryResponse>;
   /** List pages through executions, newest first. */
-  list: handleUnaryCall<ListRequest, ListResponse>;
+  listExecutions: handleUnaryCall<ListExecutionsRequest, ListExecutionsResponse>;
   /**
    * Signal sends a signal to an execution and answers as soon as it is durable. The
    * workflow receives it when it asks for it, in the order in which signals were sent.
    */
-  signal: handleUnaryCall<SignalRequest, SignalResponse>;
+  signalExecution: handleUnaryCall<SignalExecutionRequest, SignalExecutionResponse>;
   /**
    * SignalWithStart sends a signal to an execution, and starts it first if it is not
    * there: then both are durable, or neither.
@@ -5881,79 +5910,79 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
    * goes on or continues as a new run, and last. Lines that were logged before are not told:
    * they are in the log of the host.
    */
-  follow: handleServerStreamingCall<FollowRequest, FollowResponse>;
+  followExecution: handleServerStreamingCall<FollowExecutionRequest, FollowExecutionResponse>;
   /**
    * Query asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
-  query: handleUnaryCall<QueryRequest, QueryResponse>;
+  queryExecution: handleUnaryCall<QueryExecutionRequest, QueryExecutionResponse>;
   /**
    * Update asks a workflow for a change and answers with the workflow's reply, once it is
    * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
-  update: handleUnaryCall<UpdateRequest, UpdateResponse>;
+  updateExecution: handleUnaryCall<UpdateExecutionRequest, UpdateExecutionResponse>;
   /**
    * GetState answers with the published values of an execution, also of a finished one. Its
    * code does not run for that.
    */
-  getState: handleUnaryCall<GetStateRequest, GetStateResponse>;
+  getExecutionState: handleUnaryCall<GetExecutionStateRequest, GetExecutionStateResponse>;
   /** Interrupt asks an execution to stop. It may clean up first. */
-  interrupt: handleUnaryCall<InterruptRequest, InterruptResponse>;
+  interruptExecution: handleUnaryCall<InterruptExecutionRequest, InterruptExecutionResponse>;
   /** Resume continues a paused execution. */
-  resume: handleUnaryCall<ResumeRequest, ResumeResponse>;
+  resumeExecution: handleUnaryCall<ResumeExecutionRequest, ResumeExecutionResponse>;
   /**
    * Fail ends a paused execution for good. Its code does not run again, so
    * nothing is cleaned up. Callers that wait for its result get the failure.
    */
-  fail: handleUnaryCall<FailRequest, FailResponse>;
+  failExecution: handleUnaryCall<FailExecutionRequest, FailExecutionResponse>;
   /**
    * Move has a running or paused execution go on with another module. Its
    * journal is replayed there first. If the module does not fit, nothing is
    * changed and the call fails with CR-2031; a cruster.v1.Diff among the details
    * shows both sides. If it fits, the execution goes on, also if it was paused.
    */
-  move: handleUnaryCall<MoveRequest, MoveResponse>;
+  moveExecution: handleUnaryCall<MoveExecutionRequest, MoveExecutionResponse>;
   /**
    * MoveAll is Move for the open executions of a workflow or a deployment. It
    * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
-  moveAll: handleServerStreamingCall<MoveAllRequest, MoveAllResponse>;
+  moveExecutions: handleServerStreamingCall<MoveExecutionsRequest, MoveExecutionsResponse>;
   /**
    * Fork starts a new run from a beginning of the journal of an execution, in
    * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
-  fork: handleUnaryCall<ForkRequest, ForkResponse>;
+  forkExecution: handleUnaryCall<ForkExecutionRequest, ForkExecutionResponse>;
   /**
    * Restart starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
-  restart: handleUnaryCall<RestartRequest, RestartResponse>;
+  restartExecution: handleUnaryCall<RestartExecutionRequest, RestartExecutionResponse>;
   /**
    * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
    * of these.
    */
-  delete: handleUnaryCall<DeleteRequest, DeleteResponse>;
+  deleteExecution: handleUnaryCall<DeleteExecutionRequest, DeleteExecutionResponse>;
 }
 
 export interface WorkflowServiceClient extends Client {
   /** Start starts an execution and answers as soon as its start is durable. */
-  start(
-    request: StartRequest,
-    callback: (error: ServiceError | null, response: StartResponse) => void,
+  startExecution(
+    request: StartExecutionRequest,
+    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
   ): ClientUnaryCall;
-  start(
-    request: StartRequest,
+  startExecution(
+    request: StartExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: StartResponse) => void,
+    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
   ): ClientUnaryCall;
-  start(
-    request: StartRequest,
+  startExecution(
+    request: StartExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: StartResponse) => void,
+    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * Execute starts an execution and answers when it is final or paused. The
@@ -5991,81 +6020,87 @@ export interface WorkflowServiceClient extends Client {
    * Wait answers when an execution is final or paused. The caller's deadline
    * ends the waiting, never the execution.
    */
-  wait(request: WaitRequest, callback: (error: ServiceError | null, response: WaitResponse) => void): ClientUnaryCall;
-  wait(
-    request: WaitRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: WaitResponse) => void,
+  waitExecution(
+    request: WaitExecutionRequest,
+    callback: (error: ServiceError | null, response: WaitExecutionResponse) => void,
   ): ClientUnaryCall;
-  wait(
-    request: WaitRequest,
+  waitExecution(
+    request: WaitExecutionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: WaitExecutionResponse) => void,
+  ): ClientUnaryCall;
+  waitExecution(
+    request: WaitExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: WaitResponse) => void,
+    callback: (error: ServiceError | null, response: WaitExecutionResponse) => void,
   ): ClientUnaryCall;
   /** Describe answers with the state of an execution and its open ops. */
-  describe(
-    request: DescribeRequest,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
+  getExecution(
+    request: GetExecutionRequest,
+    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
   ): ClientUnaryCall;
-  describe(
-    request: DescribeRequest,
+  getExecution(
+    request: GetExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
+    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
   ): ClientUnaryCall;
-  describe(
-    request: DescribeRequest,
+  getExecution(
+    request: GetExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DescribeResponse) => void,
+    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
   ): ClientUnaryCall;
   /** History pages through the journal of an execution. */
-  history(
-    request: HistoryRequest,
-    callback: (error: ServiceError | null, response: HistoryResponse) => void,
+  listHistory(
+    request: ListHistoryRequest,
+    callback: (error: ServiceError | null, response: ListHistoryResponse) => void,
   ): ClientUnaryCall;
-  history(
-    request: HistoryRequest,
+  listHistory(
+    request: ListHistoryRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: HistoryResponse) => void,
+    callback: (error: ServiceError | null, response: ListHistoryResponse) => void,
   ): ClientUnaryCall;
-  history(
-    request: HistoryRequest,
+  listHistory(
+    request: ListHistoryRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: HistoryResponse) => void,
+    callback: (error: ServiceError | null, response: ListHistoryResponse) => void,
   ): ClientUnaryCall;
   /** List pages through executions, newest first. */
-  list(request: ListRequest, callback: (error: ServiceError | null, response: ListResponse) => void): ClientUnaryCall;
-  list(
-    request: ListRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListResponse) => void,
+  listExecutions(
+    request: ListExecutionsRequest,
+    callback: (error: ServiceError | null, response: ListExecutionsResponse) => void,
   ): ClientUnaryCall;
-  list(
-    request: ListRequest,
+  listExecutions(
+    request: ListExecutionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListExecutionsResponse) => void,
+  ): ClientUnaryCall;
+  listExecutions(
+    request: ListExecutionsRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListResponse) => void,
+    callback: (error: ServiceError | null, response: ListExecutionsResponse) => void,
   ): ClientUnaryCall;
   /**
    * Signal sends a signal to an execution and answers as soon as it is durable. The
    * workflow receives it when it asks for it, in the order in which signals were sent.
    */
-  signal(
-    request: SignalRequest,
-    callback: (error: ServiceError | null, response: SignalResponse) => void,
+  signalExecution(
+    request: SignalExecutionRequest,
+    callback: (error: ServiceError | null, response: SignalExecutionResponse) => void,
   ): ClientUnaryCall;
-  signal(
-    request: SignalRequest,
+  signalExecution(
+    request: SignalExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: SignalResponse) => void,
+    callback: (error: ServiceError | null, response: SignalExecutionResponse) => void,
   ): ClientUnaryCall;
-  signal(
-    request: SignalRequest,
+  signalExecution(
+    request: SignalExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: SignalResponse) => void,
+    callback: (error: ServiceError | null, response: SignalExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * SignalWithStart sends a signal to an execution, and starts it first if it is not
@@ -6093,117 +6128,123 @@ export interface WorkflowServiceClient extends Client {
    * goes on or continues as a new run, and last. Lines that were logged before are not told:
    * they are in the log of the host.
    */
-  follow(request: FollowRequest, options?: Partial<CallOptions>): ClientReadableStream<FollowResponse>;
-  follow(
-    request: FollowRequest,
+  followExecution(
+    request: FollowExecutionRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<FollowExecutionResponse>;
+  followExecution(
+    request: FollowExecutionRequest,
     metadata?: Metadata,
     options?: Partial<CallOptions>,
-  ): ClientReadableStream<FollowResponse>;
+  ): ClientReadableStream<FollowExecutionResponse>;
   /**
    * Query asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
-  query(
-    request: QueryRequest,
-    callback: (error: ServiceError | null, response: QueryResponse) => void,
+  queryExecution(
+    request: QueryExecutionRequest,
+    callback: (error: ServiceError | null, response: QueryExecutionResponse) => void,
   ): ClientUnaryCall;
-  query(
-    request: QueryRequest,
+  queryExecution(
+    request: QueryExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: QueryResponse) => void,
+    callback: (error: ServiceError | null, response: QueryExecutionResponse) => void,
   ): ClientUnaryCall;
-  query(
-    request: QueryRequest,
+  queryExecution(
+    request: QueryExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: QueryResponse) => void,
+    callback: (error: ServiceError | null, response: QueryExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * Update asks a workflow for a change and answers with the workflow's reply, once it is
    * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
-  update(
-    request: UpdateRequest,
-    callback: (error: ServiceError | null, response: UpdateResponse) => void,
+  updateExecution(
+    request: UpdateExecutionRequest,
+    callback: (error: ServiceError | null, response: UpdateExecutionResponse) => void,
   ): ClientUnaryCall;
-  update(
-    request: UpdateRequest,
+  updateExecution(
+    request: UpdateExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: UpdateResponse) => void,
+    callback: (error: ServiceError | null, response: UpdateExecutionResponse) => void,
   ): ClientUnaryCall;
-  update(
-    request: UpdateRequest,
+  updateExecution(
+    request: UpdateExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: UpdateResponse) => void,
+    callback: (error: ServiceError | null, response: UpdateExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * GetState answers with the published values of an execution, also of a finished one. Its
    * code does not run for that.
    */
-  getState(
-    request: GetStateRequest,
-    callback: (error: ServiceError | null, response: GetStateResponse) => void,
+  getExecutionState(
+    request: GetExecutionStateRequest,
+    callback: (error: ServiceError | null, response: GetExecutionStateResponse) => void,
   ): ClientUnaryCall;
-  getState(
-    request: GetStateRequest,
+  getExecutionState(
+    request: GetExecutionStateRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: GetStateResponse) => void,
+    callback: (error: ServiceError | null, response: GetExecutionStateResponse) => void,
   ): ClientUnaryCall;
-  getState(
-    request: GetStateRequest,
+  getExecutionState(
+    request: GetExecutionStateRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: GetStateResponse) => void,
+    callback: (error: ServiceError | null, response: GetExecutionStateResponse) => void,
   ): ClientUnaryCall;
   /** Interrupt asks an execution to stop. It may clean up first. */
-  interrupt(
-    request: InterruptRequest,
-    callback: (error: ServiceError | null, response: InterruptResponse) => void,
+  interruptExecution(
+    request: InterruptExecutionRequest,
+    callback: (error: ServiceError | null, response: InterruptExecutionResponse) => void,
   ): ClientUnaryCall;
-  interrupt(
-    request: InterruptRequest,
+  interruptExecution(
+    request: InterruptExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: InterruptResponse) => void,
+    callback: (error: ServiceError | null, response: InterruptExecutionResponse) => void,
   ): ClientUnaryCall;
-  interrupt(
-    request: InterruptRequest,
+  interruptExecution(
+    request: InterruptExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: InterruptResponse) => void,
+    callback: (error: ServiceError | null, response: InterruptExecutionResponse) => void,
   ): ClientUnaryCall;
   /** Resume continues a paused execution. */
-  resume(
-    request: ResumeRequest,
-    callback: (error: ServiceError | null, response: ResumeResponse) => void,
+  resumeExecution(
+    request: ResumeExecutionRequest,
+    callback: (error: ServiceError | null, response: ResumeExecutionResponse) => void,
   ): ClientUnaryCall;
-  resume(
-    request: ResumeRequest,
+  resumeExecution(
+    request: ResumeExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ResumeResponse) => void,
+    callback: (error: ServiceError | null, response: ResumeExecutionResponse) => void,
   ): ClientUnaryCall;
-  resume(
-    request: ResumeRequest,
+  resumeExecution(
+    request: ResumeExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ResumeResponse) => void,
+    callback: (error: ServiceError | null, response: ResumeExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * Fail ends a paused execution for good. Its code does not run again, so
    * nothing is cleaned up. Callers that wait for its result get the failure.
    */
-  fail(request: FailRequest, callback: (error: ServiceError | null, response: FailResponse) => void): ClientUnaryCall;
-  fail(
-    request: FailRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: FailResponse) => void,
+  failExecution(
+    request: FailExecutionRequest,
+    callback: (error: ServiceError | null, response: FailExecutionResponse) => void,
   ): ClientUnaryCall;
-  fail(
-    request: FailRequest,
+  failExecution(
+    request: FailExecutionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: FailExecutionResponse) => void,
+  ): ClientUnaryCall;
+  failExecution(
+    request: FailExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: FailResponse) => void,
+    callback: (error: ServiceError | null, response: FailExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * Move has a running or paused execution go on with another module. Its
@@ -6211,83 +6252,92 @@ export interface WorkflowServiceClient extends Client {
    * changed and the call fails with CR-2031; a cruster.v1.Diff among the details
    * shows both sides. If it fits, the execution goes on, also if it was paused.
    */
-  move(request: MoveRequest, callback: (error: ServiceError | null, response: MoveResponse) => void): ClientUnaryCall;
-  move(
-    request: MoveRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: MoveResponse) => void,
+  moveExecution(
+    request: MoveExecutionRequest,
+    callback: (error: ServiceError | null, response: MoveExecutionResponse) => void,
   ): ClientUnaryCall;
-  move(
-    request: MoveRequest,
+  moveExecution(
+    request: MoveExecutionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: MoveExecutionResponse) => void,
+  ): ClientUnaryCall;
+  moveExecution(
+    request: MoveExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: MoveResponse) => void,
+    callback: (error: ServiceError | null, response: MoveExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * MoveAll is Move for the open executions of a workflow or a deployment. It
    * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
-  moveAll(request: MoveAllRequest, options?: Partial<CallOptions>): ClientReadableStream<MoveAllResponse>;
-  moveAll(
-    request: MoveAllRequest,
+  moveExecutions(
+    request: MoveExecutionsRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<MoveExecutionsResponse>;
+  moveExecutions(
+    request: MoveExecutionsRequest,
     metadata?: Metadata,
     options?: Partial<CallOptions>,
-  ): ClientReadableStream<MoveAllResponse>;
+  ): ClientReadableStream<MoveExecutionsResponse>;
   /**
    * Fork starts a new run from a beginning of the journal of an execution, in
    * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
-  fork(request: ForkRequest, callback: (error: ServiceError | null, response: ForkResponse) => void): ClientUnaryCall;
-  fork(
-    request: ForkRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ForkResponse) => void,
+  forkExecution(
+    request: ForkExecutionRequest,
+    callback: (error: ServiceError | null, response: ForkExecutionResponse) => void,
   ): ClientUnaryCall;
-  fork(
-    request: ForkRequest,
+  forkExecution(
+    request: ForkExecutionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ForkExecutionResponse) => void,
+  ): ClientUnaryCall;
+  forkExecution(
+    request: ForkExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ForkResponse) => void,
+    callback: (error: ServiceError | null, response: ForkExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * Restart starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
-  restart(
-    request: RestartRequest,
-    callback: (error: ServiceError | null, response: RestartResponse) => void,
+  restartExecution(
+    request: RestartExecutionRequest,
+    callback: (error: ServiceError | null, response: RestartExecutionResponse) => void,
   ): ClientUnaryCall;
-  restart(
-    request: RestartRequest,
+  restartExecution(
+    request: RestartExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: RestartResponse) => void,
+    callback: (error: ServiceError | null, response: RestartExecutionResponse) => void,
   ): ClientUnaryCall;
-  restart(
-    request: RestartRequest,
+  restartExecution(
+    request: RestartExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: RestartResponse) => void,
+    callback: (error: ServiceError | null, response: RestartExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
    * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
    * of these.
    */
-  delete(
-    request: DeleteRequest,
-    callback: (error: ServiceError | null, response: DeleteResponse) => void,
+  deleteExecution(
+    request: DeleteExecutionRequest,
+    callback: (error: ServiceError | null, response: DeleteExecutionResponse) => void,
   ): ClientUnaryCall;
-  delete(
-    request: DeleteRequest,
+  deleteExecution(
+    request: DeleteExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteResponse) => void,
+    callback: (error: ServiceError | null, response: DeleteExecutionResponse) => void,
   ): ClientUnaryCall;
-  delete(
-    request: DeleteRequest,
+  deleteExecution(
+    request: DeleteExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteResponse) => void,
+    callback: (error: ServiceError | null, response: DeleteExecutionResponse) => void,
   ): ClientUnaryCall;
 }
 

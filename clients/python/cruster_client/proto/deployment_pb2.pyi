@@ -44,7 +44,7 @@ class PushMetadata(_message.Message):
     take_away: bool
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., config: _Optional[_Mapping[str, str]] = ..., allow_http: _Optional[_Iterable[str]] = ..., check: _Optional[bool] = ..., move_open: _Optional[bool] = ..., unset_config: _Optional[_Iterable[str]] = ..., replace_config: _Optional[bool] = ..., revoke_http: _Optional[_Iterable[str]] = ..., replace_http: _Optional[bool] = ..., take_away: _Optional[bool] = ...) -> None: ...
 
-class PushRequest(_message.Message):
+class PushModuleRequest(_message.Message):
     __slots__ = ("metadata", "binary")
     METADATA_FIELD_NUMBER: _ClassVar[int]
     BINARY_FIELD_NUMBER: _ClassVar[int]
@@ -52,7 +52,7 @@ class PushRequest(_message.Message):
     binary: bytes
     def __init__(self, metadata: _Optional[_Union[PushMetadata, _Mapping]] = ..., binary: _Optional[bytes] = ...) -> None: ...
 
-class PushStreamRequest(_message.Message):
+class UploadModuleRequest(_message.Message):
     __slots__ = ("metadata", "chunk")
     METADATA_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
@@ -60,7 +60,19 @@ class PushStreamRequest(_message.Message):
     chunk: bytes
     def __init__(self, metadata: _Optional[_Union[PushMetadata, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
 
-class PushResponse(_message.Message):
+class PushModuleResponse(_message.Message):
+    __slots__ = ("result",)
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    result: PushResult
+    def __init__(self, result: _Optional[_Union[PushResult, _Mapping]] = ...) -> None: ...
+
+class UploadModuleResponse(_message.Message):
+    __slots__ = ("result",)
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    result: PushResult
+    def __init__(self, result: _Optional[_Union[PushResult, _Mapping]] = ...) -> None: ...
+
+class PushResult(_message.Message):
     __slots__ = ("deployment", "moved", "unmoved", "first_unmoved")
     DEPLOYMENT_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
@@ -72,7 +84,7 @@ class PushResponse(_message.Message):
     first_unmoved: _common_pb2.MoveResult
     def __init__(self, deployment: _Optional[_Union[Deployment, _Mapping]] = ..., moved: _Optional[int] = ..., unmoved: _Optional[int] = ..., first_unmoved: _Optional[_Union[_common_pb2.MoveResult, _Mapping]] = ...) -> None: ...
 
-class CheckMetadata(_message.Message):
+class CheckModuleMetadata(_message.Message):
     __slots__ = ("namespace", "name")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -80,15 +92,15 @@ class CheckMetadata(_message.Message):
     name: str
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
-class CheckRequest(_message.Message):
+class CheckModuleRequest(_message.Message):
     __slots__ = ("metadata", "chunk")
     METADATA_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
-    metadata: CheckMetadata
+    metadata: CheckModuleMetadata
     chunk: bytes
-    def __init__(self, metadata: _Optional[_Union[CheckMetadata, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, metadata: _Optional[_Union[CheckModuleMetadata, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
 
-class CheckResponse(_message.Message):
+class CheckModuleResponse(_message.Message):
     __slots__ = ("done", "total", "execution", "fits", "reason", "diff")
     DONE_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
@@ -104,19 +116,19 @@ class CheckResponse(_message.Message):
     diff: _common_pb2.Diff
     def __init__(self, done: _Optional[int] = ..., total: _Optional[int] = ..., execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., fits: _Optional[bool] = ..., reason: _Optional[str] = ..., diff: _Optional[_Union[_common_pb2.Diff, _Mapping]] = ...) -> None: ...
 
-class ListModulesRequest(_message.Message):
+class ListDeploymentsRequest(_message.Message):
     __slots__ = ("namespace",)
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
-class ListModulesResponse(_message.Message):
+class ListDeploymentsResponse(_message.Message):
     __slots__ = ("deployments",)
     DEPLOYMENTS_FIELD_NUMBER: _ClassVar[int]
     deployments: _containers.RepeatedCompositeFieldContainer[Deployment]
     def __init__(self, deployments: _Optional[_Iterable[_Union[Deployment, _Mapping]]] = ...) -> None: ...
 
-class DescribeModuleRequest(_message.Message):
+class GetDeploymentRequest(_message.Message):
     __slots__ = ("namespace", "name")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -124,19 +136,19 @@ class DescribeModuleRequest(_message.Message):
     name: str
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
-class DescribeModuleResponse(_message.Message):
+class GetDeploymentResponse(_message.Message):
     __slots__ = ("deployment",)
     DEPLOYMENT_FIELD_NUMBER: _ClassVar[int]
     deployment: Deployment
     def __init__(self, deployment: _Optional[_Union[Deployment, _Mapping]] = ...) -> None: ...
 
 class Deployment(_message.Message):
-    __slots__ = ("namespace", "name", "digest", "version", "updated_at", "config_keys", "allow_http", "imports", "sdk", "workflows", "activities", "entities")
+    __slots__ = ("namespace", "name", "digest", "version", "update_time", "config_keys", "allow_http", "imports", "sdk", "workflows", "activities", "entities")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     DIGEST_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     CONFIG_KEYS_FIELD_NUMBER: _ClassVar[int]
     ALLOW_HTTP_FIELD_NUMBER: _ClassVar[int]
     IMPORTS_FIELD_NUMBER: _ClassVar[int]
@@ -148,7 +160,7 @@ class Deployment(_message.Message):
     name: str
     digest: str
     version: int
-    updated_at: _timestamp_pb2.Timestamp
+    update_time: _timestamp_pb2.Timestamp
     config_keys: _containers.RepeatedScalarFieldContainer[str]
     allow_http: _containers.RepeatedScalarFieldContainer[str]
     imports: _containers.RepeatedScalarFieldContainer[str]
@@ -156,7 +168,7 @@ class Deployment(_message.Message):
     workflows: _containers.RepeatedCompositeFieldContainer[WorkflowInfo]
     activities: _containers.RepeatedCompositeFieldContainer[ActivityInfo]
     entities: _containers.RepeatedCompositeFieldContainer[EntityInfo]
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., digest: _Optional[str] = ..., version: _Optional[int] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., config_keys: _Optional[_Iterable[str]] = ..., allow_http: _Optional[_Iterable[str]] = ..., imports: _Optional[_Iterable[str]] = ..., sdk: _Optional[str] = ..., workflows: _Optional[_Iterable[_Union[WorkflowInfo, _Mapping]]] = ..., activities: _Optional[_Iterable[_Union[ActivityInfo, _Mapping]]] = ..., entities: _Optional[_Iterable[_Union[EntityInfo, _Mapping]]] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., digest: _Optional[str] = ..., version: _Optional[int] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., config_keys: _Optional[_Iterable[str]] = ..., allow_http: _Optional[_Iterable[str]] = ..., imports: _Optional[_Iterable[str]] = ..., sdk: _Optional[str] = ..., workflows: _Optional[_Iterable[_Union[WorkflowInfo, _Mapping]]] = ..., activities: _Optional[_Iterable[_Union[ActivityInfo, _Mapping]]] = ..., entities: _Optional[_Iterable[_Union[EntityInfo, _Mapping]]] = ...) -> None: ...
 
 class WorkflowInfo(_message.Message):
     __slots__ = ("name", "key", "input", "output", "signals", "queries", "updates", "state", "attributes", "deferreds", "any_deferred")

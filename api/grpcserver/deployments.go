@@ -15,8 +15,8 @@ import (
 // there are open executions, so they have places of their own: a push does not wait for them.
 const maxChecks = 2
 
-type moduleService struct {
-	crusterv1.UnimplementedModuleServiceServer
+type deploymentService struct {
+	crusterv1.UnimplementedDeploymentServiceServer
 	engine   *Engine
 	lifetime *lifetime
 	uploads  *uploads
@@ -26,25 +26,25 @@ type moduleService struct {
 	checks   *uploads
 }
 
-var _ crusterv1.ModuleServiceServer = (*moduleService)(nil)
+var _ crusterv1.DeploymentServiceServer = (*deploymentService)(nil)
 
-// modulesDesc is the service with Push as a stream of one message in either direction, which is the same to a caller.
-// The transport reads the message of a call before it calls a handler, and would hold a module in memory for every call
+// deploymentsDesc is the service with PushModule as a stream of one message in either direction, which is the same to a
+// caller. The transport reads the message of a call before it calls a handler, and would hold a module in memory for every call
 // that waits for a place.
-func modulesDesc() *grpc.ServiceDesc {
-	desc := crusterv1.ModuleService_ServiceDesc
+func deploymentsDesc() *grpc.ServiceDesc {
+	desc := crusterv1.DeploymentService_ServiceDesc
 	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool {
-		return m.MethodName == "Push"
+		return m.MethodName == "PushModule"
 	})
 	desc.Streams = append(slices.Clone(desc.Streams), grpc.StreamDesc{
-		StreamName: "Push", ClientStreams: true,
-		Handler: func(srv any, stream grpc.ServerStream) error { return srv.(*moduleService).pushMessage(stream) },
+		StreamName: "PushModule", ClientStreams: true,
+		Handler: func(srv any, stream grpc.ServerStream) error { return srv.(*deploymentService).pushMessage(stream) },
 	})
 	return &desc
 }
 
-// pushMessage is Push: it has its place before it reads the message.
-func (m *moduleService) pushMessage(stream grpc.ServerStream) error {
+// pushMessage is PushModule: it has its place before it reads the message.
+func (m *deploymentService) pushMessage(stream grpc.ServerStream) error {
 	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
 	memory, leave, err := m.messages.enter(arrival)
@@ -59,15 +59,15 @@ func (m *moduleService) pushMessage(stream grpc.ServerStream) error {
 	if err := admit(memory, len(req.GetBinary())); err != nil {
 		return err
 	}
-	resp, err := m.push(stream.Context(), req.GetMetadata(), req.GetBinary())
+	result, err := m.push(stream.Context(), req.GetMetadata(), req.GetBinary())
 	if err != nil {
 		return err
 	}
-	return stream.SendMsg(resp)
+	return stream.SendMsg(&crusterv1.PushModuleResponse{Result: result})
 }
 
-func (m *moduleService) PushStream(
-	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+func (m *deploymentService) UploadModule(
+	stream grpc.ClientStreamingServer[crusterv1.UploadModuleRequest, crusterv1.UploadModuleResponse],
 ) error {
 	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
@@ -80,16 +80,16 @@ func (m *moduleService) PushStream(
 	if err != nil {
 		return err
 	}
-	resp, err := m.push(stream.Context(), meta, binary)
+	result, err := m.push(stream.Context(), meta, binary)
 	if err != nil {
 		return err
 	}
-	return stream.SendAndClose(resp)
+	return stream.SendAndClose(&crusterv1.UploadModuleResponse{Result: result})
 }
 
-func (m *moduleService) push(
+func (m *deploymentService) push(
 	ctx context.Context, meta *crusterv1.PushMetadata, binary []byte,
-) (*crusterv1.PushResponse, error) {
+) (*crusterv1.PushResult, error) {
 	ns, err := convert.Namespace(meta.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -115,24 +115,24 @@ func (m *moduleService) push(
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.PushResponse{Deployment: convert.Deployment(info)}
+	result := &crusterv1.PushResult{Deployment: convert.Deployment(info)}
 	if meta.GetMoveOpen() {
-		if err := m.moveOpen(ctx, ns, info, resp); err != nil {
+		if err := m.moveOpen(ctx, ns, info, result); err != nil {
 			return nil, err
 		}
 	}
-	return resp, nil
+	return result, nil
 }
 
-func (m *moduleService) deploy(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
+func (m *deploymentService) deploy(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
 	return m.engine.Deployments.Push(ctx, req)
 }
 
-func (m *moduleService) List(
-	ctx context.Context, req *crusterv1.ListModulesRequest,
-) (*crusterv1.ListModulesResponse, error) {
+func (m *deploymentService) ListDeployments(
+	ctx context.Context, req *crusterv1.ListDeploymentsRequest,
+) (*crusterv1.ListDeploymentsResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -141,16 +141,16 @@ func (m *moduleService) List(
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.ListModulesResponse{}
+	result := &crusterv1.ListDeploymentsResponse{}
 	for i := range infos {
-		resp.Deployments = append(resp.Deployments, convert.Deployment(&infos[i]))
+		result.Deployments = append(result.Deployments, convert.Deployment(&infos[i]))
 	}
-	return resp, nil
+	return result, nil
 }
 
-func (m *moduleService) Describe(
-	ctx context.Context, req *crusterv1.DescribeModuleRequest,
-) (*crusterv1.DescribeModuleResponse, error) {
+func (m *deploymentService) GetDeployment(
+	ctx context.Context, req *crusterv1.GetDeploymentRequest,
+) (*crusterv1.GetDeploymentResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -159,5 +159,5 @@ func (m *moduleService) Describe(
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.DescribeModuleResponse{Deployment: convert.Deployment(info)}, nil
+	return &crusterv1.GetDeploymentResponse{Deployment: convert.Deployment(info)}, nil
 }

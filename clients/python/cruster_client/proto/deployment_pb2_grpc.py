@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from cruster_client.proto import module_pb2 as cruster_dot_v1_dot_module__pb2
+from cruster_client.proto import deployment_pb2 as cruster_dot_v1_dot_deployment__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -18,15 +18,15 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in cruster/v1/module_pb2_grpc.py depends on'
+        + ' but the generated code in cruster/v1/deployment_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class ModuleServiceStub:
-    """ModuleService uploads modules and lists deployments.
+class DeploymentServiceStub:
+    """DeploymentService uploads modules and lists deployments.
     """
 
     def __init__(self, channel):
@@ -35,38 +35,38 @@ class ModuleServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Push = channel.unary_unary(
-                '/cruster.v1.ModuleService/Push',
-                request_serializer=cruster_dot_v1_dot_module__pb2.PushRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_module__pb2.PushResponse.FromString,
+        self.PushModule = channel.unary_unary(
+                '/cruster.v1.DeploymentService/PushModule',
+                request_serializer=cruster_dot_v1_dot_deployment__pb2.PushModuleRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deployment__pb2.PushModuleResponse.FromString,
                 _registered_method=True)
-        self.PushStream = channel.stream_unary(
-                '/cruster.v1.ModuleService/PushStream',
-                request_serializer=cruster_dot_v1_dot_module__pb2.PushStreamRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_module__pb2.PushResponse.FromString,
+        self.UploadModule = channel.stream_unary(
+                '/cruster.v1.DeploymentService/UploadModule',
+                request_serializer=cruster_dot_v1_dot_deployment__pb2.UploadModuleRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deployment__pb2.UploadModuleResponse.FromString,
                 _registered_method=True)
-        self.Check = channel.stream_stream(
-                '/cruster.v1.ModuleService/Check',
-                request_serializer=cruster_dot_v1_dot_module__pb2.CheckRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_module__pb2.CheckResponse.FromString,
+        self.CheckModule = channel.stream_stream(
+                '/cruster.v1.DeploymentService/CheckModule',
+                request_serializer=cruster_dot_v1_dot_deployment__pb2.CheckModuleRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deployment__pb2.CheckModuleResponse.FromString,
                 _registered_method=True)
-        self.List = channel.unary_unary(
-                '/cruster.v1.ModuleService/List',
-                request_serializer=cruster_dot_v1_dot_module__pb2.ListModulesRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_module__pb2.ListModulesResponse.FromString,
+        self.ListDeployments = channel.unary_unary(
+                '/cruster.v1.DeploymentService/ListDeployments',
+                request_serializer=cruster_dot_v1_dot_deployment__pb2.ListDeploymentsRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deployment__pb2.ListDeploymentsResponse.FromString,
                 _registered_method=True)
-        self.Describe = channel.unary_unary(
-                '/cruster.v1.ModuleService/Describe',
-                request_serializer=cruster_dot_v1_dot_module__pb2.DescribeModuleRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_module__pb2.DescribeModuleResponse.FromString,
+        self.GetDeployment = channel.unary_unary(
+                '/cruster.v1.DeploymentService/GetDeployment',
+                request_serializer=cruster_dot_v1_dot_deployment__pb2.GetDeploymentRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_deployment__pb2.GetDeploymentResponse.FromString,
                 _registered_method=True)
 
 
-class ModuleServiceServicer:
-    """ModuleService uploads modules and lists deployments.
+class DeploymentServiceServicer:
+    """DeploymentService uploads modules and lists deployments.
     """
 
-    def Push(self, request, context):
+    def PushModule(self, request, context):
         """Push uploads a module in one message and points a deployment at it. If the
         module is not acceptable, nothing is stored.
         """
@@ -74,7 +74,7 @@ class ModuleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def PushStream(self, request_iterator, context):
+    def UploadModule(self, request_iterator, context):
         """PushStream is Push in pieces, for clients whose messages are bounded: first
         one message with the metadata, then chunks of the binary in order.
         """
@@ -82,7 +82,7 @@ class ModuleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Check(self, request_iterator, context):
+    def CheckModule(self, request_iterator, context):
         """Check replays every open execution of a deployment, running or paused, on a
         module that need not be deployed, and answers for one after the other whether
         the module fits. It writes nothing. First comes one message with the metadata,
@@ -94,14 +94,14 @@ class ModuleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def List(self, request, context):
+    def ListDeployments(self, request, context):
         """List returns the deployments of a namespace, by name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Describe(self, request, context):
+    def GetDeployment(self, request, context):
         """Describe returns the contents of one deployment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -109,47 +109,47 @@ class ModuleServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
 
-def add_ModuleServiceServicer_to_server(servicer, server):
+def add_DeploymentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Push': grpc.unary_unary_rpc_method_handler(
-                    servicer.Push,
-                    request_deserializer=cruster_dot_v1_dot_module__pb2.PushRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_module__pb2.PushResponse.SerializeToString,
+            'PushModule': grpc.unary_unary_rpc_method_handler(
+                    servicer.PushModule,
+                    request_deserializer=cruster_dot_v1_dot_deployment__pb2.PushModuleRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deployment__pb2.PushModuleResponse.SerializeToString,
             ),
-            'PushStream': grpc.stream_unary_rpc_method_handler(
-                    servicer.PushStream,
-                    request_deserializer=cruster_dot_v1_dot_module__pb2.PushStreamRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_module__pb2.PushResponse.SerializeToString,
+            'UploadModule': grpc.stream_unary_rpc_method_handler(
+                    servicer.UploadModule,
+                    request_deserializer=cruster_dot_v1_dot_deployment__pb2.UploadModuleRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deployment__pb2.UploadModuleResponse.SerializeToString,
             ),
-            'Check': grpc.stream_stream_rpc_method_handler(
-                    servicer.Check,
-                    request_deserializer=cruster_dot_v1_dot_module__pb2.CheckRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_module__pb2.CheckResponse.SerializeToString,
+            'CheckModule': grpc.stream_stream_rpc_method_handler(
+                    servicer.CheckModule,
+                    request_deserializer=cruster_dot_v1_dot_deployment__pb2.CheckModuleRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deployment__pb2.CheckModuleResponse.SerializeToString,
             ),
-            'List': grpc.unary_unary_rpc_method_handler(
-                    servicer.List,
-                    request_deserializer=cruster_dot_v1_dot_module__pb2.ListModulesRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_module__pb2.ListModulesResponse.SerializeToString,
+            'ListDeployments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDeployments,
+                    request_deserializer=cruster_dot_v1_dot_deployment__pb2.ListDeploymentsRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deployment__pb2.ListDeploymentsResponse.SerializeToString,
             ),
-            'Describe': grpc.unary_unary_rpc_method_handler(
-                    servicer.Describe,
-                    request_deserializer=cruster_dot_v1_dot_module__pb2.DescribeModuleRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_module__pb2.DescribeModuleResponse.SerializeToString,
+            'GetDeployment': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDeployment,
+                    request_deserializer=cruster_dot_v1_dot_deployment__pb2.GetDeploymentRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_deployment__pb2.GetDeploymentResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'cruster.v1.ModuleService', rpc_method_handlers)
+            'cruster.v1.DeploymentService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('cruster.v1.ModuleService', rpc_method_handlers)
+    server.add_registered_method_handlers('cruster.v1.DeploymentService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class ModuleService:
-    """ModuleService uploads modules and lists deployments.
+class DeploymentService:
+    """DeploymentService uploads modules and lists deployments.
     """
 
     @staticmethod
-    def Push(request,
+    def PushModule(request,
             target,
             options=(),
             channel_credentials=None,
@@ -162,9 +162,9 @@ class ModuleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ModuleService/Push',
-            cruster_dot_v1_dot_module__pb2.PushRequest.SerializeToString,
-            cruster_dot_v1_dot_module__pb2.PushResponse.FromString,
+            '/cruster.v1.DeploymentService/PushModule',
+            cruster_dot_v1_dot_deployment__pb2.PushModuleRequest.SerializeToString,
+            cruster_dot_v1_dot_deployment__pb2.PushModuleResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -176,7 +176,7 @@ class ModuleService:
             _registered_method=True)
 
     @staticmethod
-    def PushStream(request_iterator,
+    def UploadModule(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -189,9 +189,9 @@ class ModuleService:
         return grpc.experimental.stream_unary(
             request_iterator,
             target,
-            '/cruster.v1.ModuleService/PushStream',
-            cruster_dot_v1_dot_module__pb2.PushStreamRequest.SerializeToString,
-            cruster_dot_v1_dot_module__pb2.PushResponse.FromString,
+            '/cruster.v1.DeploymentService/UploadModule',
+            cruster_dot_v1_dot_deployment__pb2.UploadModuleRequest.SerializeToString,
+            cruster_dot_v1_dot_deployment__pb2.UploadModuleResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -203,7 +203,7 @@ class ModuleService:
             _registered_method=True)
 
     @staticmethod
-    def Check(request_iterator,
+    def CheckModule(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -216,9 +216,9 @@ class ModuleService:
         return grpc.experimental.stream_stream(
             request_iterator,
             target,
-            '/cruster.v1.ModuleService/Check',
-            cruster_dot_v1_dot_module__pb2.CheckRequest.SerializeToString,
-            cruster_dot_v1_dot_module__pb2.CheckResponse.FromString,
+            '/cruster.v1.DeploymentService/CheckModule',
+            cruster_dot_v1_dot_deployment__pb2.CheckModuleRequest.SerializeToString,
+            cruster_dot_v1_dot_deployment__pb2.CheckModuleResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -230,7 +230,7 @@ class ModuleService:
             _registered_method=True)
 
     @staticmethod
-    def List(request,
+    def ListDeployments(request,
             target,
             options=(),
             channel_credentials=None,
@@ -243,9 +243,9 @@ class ModuleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ModuleService/List',
-            cruster_dot_v1_dot_module__pb2.ListModulesRequest.SerializeToString,
-            cruster_dot_v1_dot_module__pb2.ListModulesResponse.FromString,
+            '/cruster.v1.DeploymentService/ListDeployments',
+            cruster_dot_v1_dot_deployment__pb2.ListDeploymentsRequest.SerializeToString,
+            cruster_dot_v1_dot_deployment__pb2.ListDeploymentsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -257,7 +257,7 @@ class ModuleService:
             _registered_method=True)
 
     @staticmethod
-    def Describe(request,
+    def GetDeployment(request,
             target,
             options=(),
             channel_credentials=None,
@@ -270,9 +270,9 @@ class ModuleService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.ModuleService/Describe',
-            cruster_dot_v1_dot_module__pb2.DescribeModuleRequest.SerializeToString,
-            cruster_dot_v1_dot_module__pb2.DescribeModuleResponse.FromString,
+            '/cruster.v1.DeploymentService/GetDeployment',
+            cruster_dot_v1_dot_deployment__pb2.GetDeploymentRequest.SerializeToString,
+            cruster_dot_v1_dot_deployment__pb2.GetDeploymentResponse.FromString,
             options,
             channel_credentials,
             insecure,

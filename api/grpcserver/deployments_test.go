@@ -16,22 +16,22 @@ import (
 	"github.com/cruster/cruster/host/budget"
 )
 
-func metadataPart(name string) *crusterv1.PushStreamRequest {
-	return &crusterv1.PushStreamRequest{
-		Part: &crusterv1.PushStreamRequest_Metadata{
+func metadataPart(name string) *crusterv1.UploadModuleRequest {
+	return &crusterv1.UploadModuleRequest{
+		Part: &crusterv1.UploadModuleRequest_Metadata{
 			Metadata: &crusterv1.PushMetadata{Name: name, AllowHttp: []string{"a"}},
 		},
 	}
 }
 
-func chunkPart(b []byte) *crusterv1.PushStreamRequest {
-	return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: b}}
+func chunkPart(b []byte) *crusterv1.UploadModuleRequest {
+	return &crusterv1.UploadModuleRequest{Part: &crusterv1.UploadModuleRequest_Chunk{Chunk: b}}
 }
 
 // upload sends parts until the server has answered.
-func (b *testBundle) upload(t *testing.T, parts ...*crusterv1.PushStreamRequest) (*crusterv1.PushResponse, error) {
+func (b *testBundle) upload(t *testing.T, parts ...*crusterv1.UploadModuleRequest) (*crusterv1.PushResult, error) {
 	t.Helper()
-	stream, err := b.modules.PushStream(t.Context())
+	stream, err := b.modules.UploadModule(t.Context())
 	require.NoError(t, err)
 	for _, p := range parts {
 		if err := stream.Send(p); err != nil {
@@ -39,7 +39,8 @@ func (b *testBundle) upload(t *testing.T, parts ...*crusterv1.PushStreamRequest)
 			break
 		}
 	}
-	return stream.CloseAndRecv()
+	resp, err := stream.CloseAndRecv()
+	return resp.GetResult(), err
 }
 
 func TestPushInOneMessageAndInPieces(t *testing.T) {
@@ -52,7 +53,7 @@ func TestPushInOneMessageAndInPieces(t *testing.T) {
 	}
 	binary := bytes.Repeat([]byte("wasm"), maxModule/4)
 
-	resp, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+	resp, err := b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 		Metadata: &crusterv1.PushMetadata{Name: "shop", AllowHttp: []string{"a"}}, Binary: binary,
 	})
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestPushInOneMessageAndInPieces(t *testing.T) {
 	require.Equal(t, "default", got[1].Namespace)
 	require.Equal(t, []string{"a"}, got[1].AllowHTTP)
 
-	d := resp.GetDeployment()
+	d := resp.GetResult().GetDeployment()
 	require.Equal(t, "shop", d.GetName())
 	require.Equal(t, []string{"TOKEN"}, d.GetConfigKeys(), "values may be secrets")
 	require.Equal(t, "price", d.GetWorkflows()[0].GetInput().GetFields()[0].GetName())
@@ -75,7 +76,7 @@ func TestPushRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t) // the engine panics if anything reaches it
 
-	_, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+	_, err := b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 		Metadata: &crusterv1.PushMetadata{Name: "x"}, Binary: make([]byte, maxModule+1),
 	})
 	_, _, wire, _ := detailsOf(t, err)
@@ -83,13 +84,13 @@ func TestPushRefuses(t *testing.T) {
 
 	half := chunkPart(make([]byte, maxModule/2+1))
 	for name, tc := range map[string]struct {
-		parts []*crusterv1.PushStreamRequest
+		parts []*crusterv1.UploadModuleRequest
 		code  abi.Code
 	}{
-		"TooLarge":      {[]*crusterv1.PushStreamRequest{metadataPart("x"), half, half}, abi.CodeModuleTooLarge},
-		"NoMetadata":    {[]*crusterv1.PushStreamRequest{half}, abi.CodeBadRequest},
+		"TooLarge":      {[]*crusterv1.UploadModuleRequest{metadataPart("x"), half, half}, abi.CodeModuleTooLarge},
+		"NoMetadata":    {[]*crusterv1.UploadModuleRequest{half}, abi.CodeBadRequest},
 		"Nothing":       {nil, abi.CodeBadRequest},
-		"MetadataTwice": {[]*crusterv1.PushStreamRequest{metadataPart("x"), metadataPart("y")}, abi.CodeBadRequest},
+		"MetadataTwice": {[]*crusterv1.UploadModuleRequest{metadataPart("x"), metadataPart("y")}, abi.CodeBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,10 +111,10 @@ func TestListAndDescribeModules(t *testing.T) {
 		return []host.DeploymentInfo{*info, {}}, err
 	}
 
-	all, err := b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	all, err := b.modules.ListDeployments(t.Context(), &crusterv1.ListDeploymentsRequest{})
 	require.NoError(t, err)
 	require.Len(t, all.GetDeployments(), 2)
-	one, err := b.modules.Describe(t.Context(), &crusterv1.DescribeModuleRequest{Name: "shop"})
+	one, err := b.modules.GetDeployment(t.Context(), &crusterv1.GetDeploymentRequest{Name: "shop"})
 	require.NoError(t, err)
 	require.Equal(t, "go/0.1.0", one.GetDeployment().GetSdk())
 	require.EqualValues(t, 2, one.GetDeployment().GetVersion())
@@ -131,15 +132,15 @@ func TestUploadsAreAdmitted(t *testing.T) {
 		require.Positive(t, b.engine.memory.Used(), "it is held for as long as it is worked on")
 		return &host.DeploymentInfo{}, nil
 	}
-	pieces := func(n int) []*crusterv1.PushStreamRequest {
+	pieces := func(n int) []*crusterv1.UploadModuleRequest {
 		return append(
-			[]*crusterv1.PushStreamRequest{metadataPart("m")},
-			slices.Repeat([]*crusterv1.PushStreamRequest{chunkPart(make([]byte, 10<<10))}, n)...,
+			[]*crusterv1.UploadModuleRequest{metadataPart("m")},
+			slices.Repeat([]*crusterv1.UploadModuleRequest{chunkPart(make([]byte, 10<<10))}, n)...,
 		)
 	}
 	_, err := b.upload(t, pieces(10)...)
 	require.NoError(t, err)
-	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{
+	_, err = b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 		Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 100<<10),
 	})
 	require.NoError(t, err)
@@ -151,7 +152,7 @@ func TestUploadsAreAdmitted(t *testing.T) {
 	require.True(t, other.Grow(200<<10))
 	_, err = b.upload(t, pieces(10)...)
 	requireCode(t, abi.CodeOverloaded, err)
-	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{
+	_, err = b.modules.PushModule(t.Context(), &crusterv1.PushModuleRequest{
 		Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 101<<10),
 	})
 	requireCode(t, abi.CodeOverloaded, err)

@@ -2,7 +2,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        v3.21.12
-// source: cruster/v1/module.proto
+// source: cruster/v1/deployment.proto
 
 package crusterv1
 
@@ -62,7 +62,7 @@ type PushMetadata struct {
 
 func (x *PushMetadata) Reset() {
 	*x = PushMetadata{}
-	mi := &file_cruster_v1_module_proto_msgTypes[0]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -74,7 +74,7 @@ func (x *PushMetadata) String() string {
 func (*PushMetadata) ProtoMessage() {}
 
 func (x *PushMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[0]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -87,7 +87,7 @@ func (x *PushMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushMetadata.ProtoReflect.Descriptor instead.
 func (*PushMetadata) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{0}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *PushMetadata) GetNamespace() string {
@@ -167,8 +167,8 @@ func (x *PushMetadata) GetTakeAway() bool {
 	return false
 }
 
-// PushRequest is a module with its metadata.
-type PushRequest struct {
+// PushModuleRequest is a module with its metadata.
+type PushModuleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to deploy the module as.
 	Metadata *PushMetadata `protobuf:"bytes,1,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -178,21 +178,21 @@ type PushRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PushRequest) Reset() {
-	*x = PushRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[1]
+func (x *PushModuleRequest) Reset() {
+	*x = PushModuleRequest{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PushRequest) String() string {
+func (x *PushModuleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PushRequest) ProtoMessage() {}
+func (*PushModuleRequest) ProtoMessage() {}
 
-func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[1]
+func (x *PushModuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -203,52 +203,52 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
-func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{1}
+// Deprecated: Use PushModuleRequest.ProtoReflect.Descriptor instead.
+func (*PushModuleRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *PushRequest) GetMetadata() *PushMetadata {
+func (x *PushModuleRequest) GetMetadata() *PushMetadata {
 	if x != nil {
 		return x.Metadata
 	}
 	return nil
 }
 
-func (x *PushRequest) GetBinary() []byte {
+func (x *PushModuleRequest) GetBinary() []byte {
 	if x != nil {
 		return x.Binary
 	}
 	return nil
 }
 
-// PushStreamRequest is one message of an upload in pieces.
-type PushStreamRequest struct {
+// UploadModuleRequest is one message of an upload in pieces.
+type UploadModuleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
 	//
-	//	*PushStreamRequest_Metadata
-	//	*PushStreamRequest_Chunk
-	Part          isPushStreamRequest_Part `protobuf_oneof:"part"`
+	//	*UploadModuleRequest_Metadata
+	//	*UploadModuleRequest_Chunk
+	Part          isUploadModuleRequest_Part `protobuf_oneof:"part"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PushStreamRequest) Reset() {
-	*x = PushStreamRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[2]
+func (x *UploadModuleRequest) Reset() {
+	*x = UploadModuleRequest{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PushStreamRequest) String() string {
+func (x *UploadModuleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PushStreamRequest) ProtoMessage() {}
+func (*UploadModuleRequest) ProtoMessage() {}
 
-func (x *PushStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[2]
+func (x *UploadModuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -259,56 +259,148 @@ func (x *PushStreamRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PushStreamRequest.ProtoReflect.Descriptor instead.
-func (*PushStreamRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{2}
+// Deprecated: Use UploadModuleRequest.ProtoReflect.Descriptor instead.
+func (*UploadModuleRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *PushStreamRequest) GetPart() isPushStreamRequest_Part {
+func (x *UploadModuleRequest) GetPart() isUploadModuleRequest_Part {
 	if x != nil {
 		return x.Part
 	}
 	return nil
 }
 
-func (x *PushStreamRequest) GetMetadata() *PushMetadata {
+func (x *UploadModuleRequest) GetMetadata() *PushMetadata {
 	if x != nil {
-		if x, ok := x.Part.(*PushStreamRequest_Metadata); ok {
+		if x, ok := x.Part.(*UploadModuleRequest_Metadata); ok {
 			return x.Metadata
 		}
 	}
 	return nil
 }
 
-func (x *PushStreamRequest) GetChunk() []byte {
+func (x *UploadModuleRequest) GetChunk() []byte {
 	if x != nil {
-		if x, ok := x.Part.(*PushStreamRequest_Chunk); ok {
+		if x, ok := x.Part.(*UploadModuleRequest_Chunk); ok {
 			return x.Chunk
 		}
 	}
 	return nil
 }
 
-type isPushStreamRequest_Part interface {
-	isPushStreamRequest_Part()
+type isUploadModuleRequest_Part interface {
+	isUploadModuleRequest_Part()
 }
 
-type PushStreamRequest_Metadata struct {
+type UploadModuleRequest_Metadata struct {
 	// What to deploy the module as: the first message, and only the first.
 	Metadata *PushMetadata `protobuf:"bytes,1,opt,name=metadata,proto3,oneof"`
 }
 
-type PushStreamRequest_Chunk struct {
+type UploadModuleRequest_Chunk struct {
 	// The next bytes of the Wasm binary.
 	Chunk []byte `protobuf:"bytes,2,opt,name=chunk,proto3,oneof"`
 }
 
-func (*PushStreamRequest_Metadata) isPushStreamRequest_Part() {}
+func (*UploadModuleRequest_Metadata) isUploadModuleRequest_Part() {}
 
-func (*PushStreamRequest_Chunk) isPushStreamRequest_Part() {}
+func (*UploadModuleRequest_Chunk) isUploadModuleRequest_Part() {}
 
-// PushResponse is the deployment that the upload made.
-type PushResponse struct {
+// PushModuleResponse is the deployment that the push made.
+type PushModuleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The deployment, and the executions that were moved to the module.
+	Result        *PushResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PushModuleResponse) Reset() {
+	*x = PushModuleResponse{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PushModuleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PushModuleResponse) ProtoMessage() {}
+
+func (x *PushModuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PushModuleResponse.ProtoReflect.Descriptor instead.
+func (*PushModuleResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PushModuleResponse) GetResult() *PushResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// UploadModuleResponse is the deployment that the upload made.
+type UploadModuleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The deployment, and the executions that were moved to the module.
+	Result        *PushResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadModuleResponse) Reset() {
+	*x = UploadModuleResponse{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadModuleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadModuleResponse) ProtoMessage() {}
+
+func (x *UploadModuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadModuleResponse.ProtoReflect.Descriptor instead.
+func (*UploadModuleResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *UploadModuleResponse) GetResult() *PushResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// PushResult is a deployment after a push.
+type PushResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployment as it stands now.
 	Deployment *Deployment `protobuf:"bytes,1,opt,name=deployment,proto3" json:"deployment,omitempty"`
@@ -322,21 +414,21 @@ type PushResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PushResponse) Reset() {
-	*x = PushResponse{}
-	mi := &file_cruster_v1_module_proto_msgTypes[3]
+func (x *PushResult) Reset() {
+	*x = PushResult{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PushResponse) String() string {
+func (x *PushResult) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PushResponse) ProtoMessage() {}
+func (*PushResult) ProtoMessage() {}
 
-func (x *PushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[3]
+func (x *PushResult) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -347,41 +439,41 @@ func (x *PushResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PushResponse.ProtoReflect.Descriptor instead.
-func (*PushResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{3}
+// Deprecated: Use PushResult.ProtoReflect.Descriptor instead.
+func (*PushResult) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *PushResponse) GetDeployment() *Deployment {
+func (x *PushResult) GetDeployment() *Deployment {
 	if x != nil {
 		return x.Deployment
 	}
 	return nil
 }
 
-func (x *PushResponse) GetMoved() uint32 {
+func (x *PushResult) GetMoved() uint32 {
 	if x != nil {
 		return x.Moved
 	}
 	return 0
 }
 
-func (x *PushResponse) GetUnmoved() uint32 {
+func (x *PushResult) GetUnmoved() uint32 {
 	if x != nil {
 		return x.Unmoved
 	}
 	return 0
 }
 
-func (x *PushResponse) GetFirstUnmoved() *MoveResult {
+func (x *PushResult) GetFirstUnmoved() *MoveResult {
 	if x != nil {
 		return x.FirstUnmoved
 	}
 	return nil
 }
 
-// CheckMetadata says whose executions to check.
-type CheckMetadata struct {
+// CheckModuleMetadata says whose executions to check.
+type CheckModuleMetadata struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -391,21 +483,21 @@ type CheckMetadata struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CheckMetadata) Reset() {
-	*x = CheckMetadata{}
-	mi := &file_cruster_v1_module_proto_msgTypes[4]
+func (x *CheckModuleMetadata) Reset() {
+	*x = CheckModuleMetadata{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CheckMetadata) String() string {
+func (x *CheckModuleMetadata) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CheckMetadata) ProtoMessage() {}
+func (*CheckModuleMetadata) ProtoMessage() {}
 
-func (x *CheckMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[4]
+func (x *CheckModuleMetadata) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -416,52 +508,52 @@ func (x *CheckMetadata) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CheckMetadata.ProtoReflect.Descriptor instead.
-func (*CheckMetadata) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{4}
+// Deprecated: Use CheckModuleMetadata.ProtoReflect.Descriptor instead.
+func (*CheckModuleMetadata) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *CheckMetadata) GetNamespace() string {
+func (x *CheckModuleMetadata) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *CheckMetadata) GetName() string {
+func (x *CheckModuleMetadata) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-// CheckRequest is one message of an upload in pieces.
-type CheckRequest struct {
+// CheckModuleRequest is one message of an upload in pieces.
+type CheckModuleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
 	//
-	//	*CheckRequest_Metadata
-	//	*CheckRequest_Chunk
-	Part          isCheckRequest_Part `protobuf_oneof:"part"`
+	//	*CheckModuleRequest_Metadata
+	//	*CheckModuleRequest_Chunk
+	Part          isCheckModuleRequest_Part `protobuf_oneof:"part"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CheckRequest) Reset() {
-	*x = CheckRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[5]
+func (x *CheckModuleRequest) Reset() {
+	*x = CheckModuleRequest{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CheckRequest) String() string {
+func (x *CheckModuleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CheckRequest) ProtoMessage() {}
+func (*CheckModuleRequest) ProtoMessage() {}
 
-func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[5]
+func (x *CheckModuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,56 +564,56 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
-func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{5}
+// Deprecated: Use CheckModuleRequest.ProtoReflect.Descriptor instead.
+func (*CheckModuleRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *CheckRequest) GetPart() isCheckRequest_Part {
+func (x *CheckModuleRequest) GetPart() isCheckModuleRequest_Part {
 	if x != nil {
 		return x.Part
 	}
 	return nil
 }
 
-func (x *CheckRequest) GetMetadata() *CheckMetadata {
+func (x *CheckModuleRequest) GetMetadata() *CheckModuleMetadata {
 	if x != nil {
-		if x, ok := x.Part.(*CheckRequest_Metadata); ok {
+		if x, ok := x.Part.(*CheckModuleRequest_Metadata); ok {
 			return x.Metadata
 		}
 	}
 	return nil
 }
 
-func (x *CheckRequest) GetChunk() []byte {
+func (x *CheckModuleRequest) GetChunk() []byte {
 	if x != nil {
-		if x, ok := x.Part.(*CheckRequest_Chunk); ok {
+		if x, ok := x.Part.(*CheckModuleRequest_Chunk); ok {
 			return x.Chunk
 		}
 	}
 	return nil
 }
 
-type isCheckRequest_Part interface {
-	isCheckRequest_Part()
+type isCheckModuleRequest_Part interface {
+	isCheckModuleRequest_Part()
 }
 
-type CheckRequest_Metadata struct {
+type CheckModuleRequest_Metadata struct {
 	// Whose executions to check: the first message, and only the first.
-	Metadata *CheckMetadata `protobuf:"bytes,1,opt,name=metadata,proto3,oneof"`
+	Metadata *CheckModuleMetadata `protobuf:"bytes,1,opt,name=metadata,proto3,oneof"`
 }
 
-type CheckRequest_Chunk struct {
+type CheckModuleRequest_Chunk struct {
 	// The next bytes of the Wasm binary.
 	Chunk []byte `protobuf:"bytes,2,opt,name=chunk,proto3,oneof"`
 }
 
-func (*CheckRequest_Metadata) isCheckRequest_Part() {}
+func (*CheckModuleRequest_Metadata) isCheckModuleRequest_Part() {}
 
-func (*CheckRequest_Chunk) isCheckRequest_Part() {}
+func (*CheckModuleRequest_Chunk) isCheckModuleRequest_Part() {}
 
-// CheckResponse says whether the module fits one execution.
-type CheckResponse struct {
+// CheckModuleResponse says whether the module fits one execution.
+type CheckModuleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many executions are checked, this one included.
 	Done uint32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
@@ -539,21 +631,21 @@ type CheckResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CheckResponse) Reset() {
-	*x = CheckResponse{}
-	mi := &file_cruster_v1_module_proto_msgTypes[6]
+func (x *CheckModuleResponse) Reset() {
+	*x = CheckModuleResponse{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CheckResponse) String() string {
+func (x *CheckModuleResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CheckResponse) ProtoMessage() {}
+func (*CheckModuleResponse) ProtoMessage() {}
 
-func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[6]
+func (x *CheckModuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,55 +656,55 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
-func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{6}
+// Deprecated: Use CheckModuleResponse.ProtoReflect.Descriptor instead.
+func (*CheckModuleResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *CheckResponse) GetDone() uint32 {
+func (x *CheckModuleResponse) GetDone() uint32 {
 	if x != nil {
 		return x.Done
 	}
 	return 0
 }
 
-func (x *CheckResponse) GetTotal() uint32 {
+func (x *CheckModuleResponse) GetTotal() uint32 {
 	if x != nil {
 		return x.Total
 	}
 	return 0
 }
 
-func (x *CheckResponse) GetExecution() *Execution {
+func (x *CheckModuleResponse) GetExecution() *Execution {
 	if x != nil {
 		return x.Execution
 	}
 	return nil
 }
 
-func (x *CheckResponse) GetFits() bool {
+func (x *CheckModuleResponse) GetFits() bool {
 	if x != nil {
 		return x.Fits
 	}
 	return false
 }
 
-func (x *CheckResponse) GetReason() string {
+func (x *CheckModuleResponse) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *CheckResponse) GetDiff() *Diff {
+func (x *CheckModuleResponse) GetDiff() *Diff {
 	if x != nil {
 		return x.Diff
 	}
 	return nil
 }
 
-// ListModulesRequest asks for the deployments of a namespace.
-type ListModulesRequest struct {
+// ListDeploymentsRequest asks for the deployments of a namespace.
+type ListDeploymentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -620,21 +712,21 @@ type ListModulesRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListModulesRequest) Reset() {
-	*x = ListModulesRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[7]
+func (x *ListDeploymentsRequest) Reset() {
+	*x = ListDeploymentsRequest{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListModulesRequest) String() string {
+func (x *ListDeploymentsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListModulesRequest) ProtoMessage() {}
+func (*ListDeploymentsRequest) ProtoMessage() {}
 
-func (x *ListModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[7]
+func (x *ListDeploymentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -645,20 +737,20 @@ func (x *ListModulesRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListModulesRequest.ProtoReflect.Descriptor instead.
-func (*ListModulesRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{7}
+// Deprecated: Use ListDeploymentsRequest.ProtoReflect.Descriptor instead.
+func (*ListDeploymentsRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *ListModulesRequest) GetNamespace() string {
+func (x *ListDeploymentsRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-// ListModulesResponse holds the deployments.
-type ListModulesResponse struct {
+// ListDeploymentsResponse holds the deployments.
+type ListDeploymentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployments, by name.
 	Deployments   []*Deployment `protobuf:"bytes,1,rep,name=deployments,proto3" json:"deployments,omitempty"`
@@ -666,21 +758,21 @@ type ListModulesResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListModulesResponse) Reset() {
-	*x = ListModulesResponse{}
-	mi := &file_cruster_v1_module_proto_msgTypes[8]
+func (x *ListDeploymentsResponse) Reset() {
+	*x = ListDeploymentsResponse{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListModulesResponse) String() string {
+func (x *ListDeploymentsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListModulesResponse) ProtoMessage() {}
+func (*ListDeploymentsResponse) ProtoMessage() {}
 
-func (x *ListModulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[8]
+func (x *ListDeploymentsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,20 +783,20 @@ func (x *ListModulesResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListModulesResponse.ProtoReflect.Descriptor instead.
-func (*ListModulesResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{8}
+// Deprecated: Use ListDeploymentsResponse.ProtoReflect.Descriptor instead.
+func (*ListDeploymentsResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *ListModulesResponse) GetDeployments() []*Deployment {
+func (x *ListDeploymentsResponse) GetDeployments() []*Deployment {
 	if x != nil {
 		return x.Deployments
 	}
 	return nil
 }
 
-// DescribeModuleRequest asks for one deployment.
-type DescribeModuleRequest struct {
+// GetDeploymentRequest asks for one deployment.
+type GetDeploymentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -714,21 +806,21 @@ type DescribeModuleRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeModuleRequest) Reset() {
-	*x = DescribeModuleRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[9]
+func (x *GetDeploymentRequest) Reset() {
+	*x = GetDeploymentRequest{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeModuleRequest) String() string {
+func (x *GetDeploymentRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeModuleRequest) ProtoMessage() {}
+func (*GetDeploymentRequest) ProtoMessage() {}
 
-func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[9]
+func (x *GetDeploymentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,27 +831,27 @@ func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeModuleRequest.ProtoReflect.Descriptor instead.
-func (*DescribeModuleRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{9}
+// Deprecated: Use GetDeploymentRequest.ProtoReflect.Descriptor instead.
+func (*GetDeploymentRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *DescribeModuleRequest) GetNamespace() string {
+func (x *GetDeploymentRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *DescribeModuleRequest) GetName() string {
+func (x *GetDeploymentRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-// DescribeModuleResponse holds the deployment.
-type DescribeModuleResponse struct {
+// GetDeploymentResponse holds the deployment.
+type GetDeploymentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployment.
 	Deployment    *Deployment `protobuf:"bytes,1,opt,name=deployment,proto3" json:"deployment,omitempty"`
@@ -767,21 +859,21 @@ type DescribeModuleResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DescribeModuleResponse) Reset() {
-	*x = DescribeModuleResponse{}
-	mi := &file_cruster_v1_module_proto_msgTypes[10]
+func (x *GetDeploymentResponse) Reset() {
+	*x = GetDeploymentResponse{}
+	mi := &file_cruster_v1_deployment_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DescribeModuleResponse) String() string {
+func (x *GetDeploymentResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DescribeModuleResponse) ProtoMessage() {}
+func (*GetDeploymentResponse) ProtoMessage() {}
 
-func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[10]
+func (x *GetDeploymentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_deployment_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,12 +884,12 @@ func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DescribeModuleResponse.ProtoReflect.Descriptor instead.
-func (*DescribeModuleResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{10}
+// Deprecated: Use GetDeploymentResponse.ProtoReflect.Descriptor instead.
+func (*GetDeploymentResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *DescribeModuleResponse) GetDeployment() *Deployment {
+func (x *GetDeploymentResponse) GetDeployment() *Deployment {
 	if x != nil {
 		return x.Deployment
 	}
@@ -816,7 +908,7 @@ type Deployment struct {
 	// How many times something was pushed under this name.
 	Version int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
 	// When it was pushed last.
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// The names of the configuration values. The values are left out: they may be
 	// secrets.
 	ConfigKeys []string `protobuf:"bytes,6,rep,name=config_keys,json=configKeys,proto3" json:"config_keys,omitempty"`
@@ -838,7 +930,7 @@ type Deployment struct {
 
 func (x *Deployment) Reset() {
 	*x = Deployment{}
-	mi := &file_cruster_v1_module_proto_msgTypes[11]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +942,7 @@ func (x *Deployment) String() string {
 func (*Deployment) ProtoMessage() {}
 
 func (x *Deployment) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[11]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +955,7 @@ func (x *Deployment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deployment.ProtoReflect.Descriptor instead.
 func (*Deployment) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Deployment) GetNamespace() string {
@@ -894,9 +986,9 @@ func (x *Deployment) GetVersion() int64 {
 	return 0
 }
 
-func (x *Deployment) GetUpdatedAt() *timestamppb.Timestamp {
+func (x *Deployment) GetUpdateTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.UpdatedAt
+		return x.UpdateTime
 	}
 	return nil
 }
@@ -982,7 +1074,7 @@ type WorkflowInfo struct {
 
 func (x *WorkflowInfo) Reset() {
 	*x = WorkflowInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[12]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1086,7 @@ func (x *WorkflowInfo) String() string {
 func (*WorkflowInfo) ProtoMessage() {}
 
 func (x *WorkflowInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[12]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1099,7 @@ func (x *WorkflowInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowInfo.ProtoReflect.Descriptor instead.
 func (*WorkflowInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WorkflowInfo) GetName() string {
@@ -1104,7 +1196,7 @@ type UpdateInfo struct {
 
 func (x *UpdateInfo) Reset() {
 	*x = UpdateInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1116,7 +1208,7 @@ func (x *UpdateInfo) String() string {
 func (*UpdateInfo) ProtoMessage() {}
 
 func (x *UpdateInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1129,7 +1221,7 @@ func (x *UpdateInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInfo.ProtoReflect.Descriptor instead.
 func (*UpdateInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateInfo) GetName() string {
@@ -1173,7 +1265,7 @@ type StateInfo struct {
 
 func (x *StateInfo) Reset() {
 	*x = StateInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1277,7 @@ func (x *StateInfo) String() string {
 func (*StateInfo) ProtoMessage() {}
 
 func (x *StateInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1290,7 @@ func (x *StateInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateInfo.ProtoReflect.Descriptor instead.
 func (*StateInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StateInfo) GetName() string {
@@ -1228,7 +1320,7 @@ type AttributeInfo struct {
 
 func (x *AttributeInfo) Reset() {
 	*x = AttributeInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1332,7 @@ func (x *AttributeInfo) String() string {
 func (*AttributeInfo) ProtoMessage() {}
 
 func (x *AttributeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1345,7 @@ func (x *AttributeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttributeInfo.ProtoReflect.Descriptor instead.
 func (*AttributeInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AttributeInfo) GetName() string {
@@ -1285,7 +1377,7 @@ type QueryInfo struct {
 
 func (x *QueryInfo) Reset() {
 	*x = QueryInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1389,7 @@ func (x *QueryInfo) String() string {
 func (*QueryInfo) ProtoMessage() {}
 
 func (x *QueryInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1402,7 @@ func (x *QueryInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryInfo.ProtoReflect.Descriptor instead.
 func (*QueryInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *QueryInfo) GetName() string {
@@ -1347,7 +1439,7 @@ type SignalInfo struct {
 
 func (x *SignalInfo) Reset() {
 	*x = SignalInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1451,7 @@ func (x *SignalInfo) String() string {
 func (*SignalInfo) ProtoMessage() {}
 
 func (x *SignalInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1464,7 @@ func (x *SignalInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalInfo.ProtoReflect.Descriptor instead.
 func (*SignalInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SignalInfo) GetName() string {
@@ -1404,7 +1496,7 @@ type DeferredInfo struct {
 
 func (x *DeferredInfo) Reset() {
 	*x = DeferredInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1508,7 @@ func (x *DeferredInfo) String() string {
 func (*DeferredInfo) ProtoMessage() {}
 
 func (x *DeferredInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1521,7 @@ func (x *DeferredInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeferredInfo.ProtoReflect.Descriptor instead.
 func (*DeferredInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeferredInfo) GetName() string {
@@ -1470,7 +1562,7 @@ type EntityInfo struct {
 
 func (x *EntityInfo) Reset() {
 	*x = EntityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[19]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1482,7 +1574,7 @@ func (x *EntityInfo) String() string {
 func (*EntityInfo) ProtoMessage() {}
 
 func (x *EntityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[19]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1495,7 +1587,7 @@ func (x *EntityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntityInfo.ProtoReflect.Descriptor instead.
 func (*EntityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EntityInfo) GetName() string {
@@ -1546,7 +1638,7 @@ type OperationInfo struct {
 
 func (x *OperationInfo) Reset() {
 	*x = OperationInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[20]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1650,7 @@ func (x *OperationInfo) String() string {
 func (*OperationInfo) ProtoMessage() {}
 
 func (x *OperationInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[20]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1663,7 @@ func (x *OperationInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationInfo.ProtoReflect.Descriptor instead.
 func (*OperationInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OperationInfo) GetName() string {
@@ -1632,7 +1724,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[21]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1644,7 +1736,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[21]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1657,7 +1749,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1728,7 +1820,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[22]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1832,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[22]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1845,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Schema) GetType() string {
@@ -1806,7 +1898,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[23]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +1910,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[23]
+	mi := &file_cruster_v1_deployment_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +1923,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{23}
+	return file_cruster_v1_deployment_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Field) GetName() string {
@@ -1855,11 +1947,11 @@ func (x *Field) GetSchema() *Schema {
 	return nil
 }
 
-var File_cruster_v1_module_proto protoreflect.FileDescriptor
+var File_cruster_v1_deployment_proto protoreflect.FileDescriptor
 
-const file_cruster_v1_module_proto_rawDesc = "" +
+const file_cruster_v1_deployment_proto_rawDesc = "" +
 	"\n" +
-	"\x17cruster/v1/module.proto\x12\n" +
+	"\x1bcruster/v1/deployment.proto\x12\n" +
 	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\x03\n" +
 	"\fPushMetadata\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1878,54 +1970,59 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\ttake_away\x18\v \x01(\bR\btakeAway\x1a9\n" +
 	"\vConfigEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +
-	"\vPushRequest\x124\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"a\n" +
+	"\x11PushModuleRequest\x124\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x18.cruster.v1.PushMetadataR\bmetadata\x12\x16\n" +
-	"\x06binary\x18\x02 \x01(\fR\x06binary\"k\n" +
-	"\x11PushStreamRequest\x126\n" +
+	"\x06binary\x18\x02 \x01(\fR\x06binary\"m\n" +
+	"\x13UploadModuleRequest\x126\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x18.cruster.v1.PushMetadataH\x00R\bmetadata\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
-	"\x04part\"\xb3\x01\n" +
-	"\fPushResponse\x126\n" +
+	"\x04part\"D\n" +
+	"\x12PushModuleResponse\x12.\n" +
+	"\x06result\x18\x01 \x01(\v2\x16.cruster.v1.PushResultR\x06result\"F\n" +
+	"\x14UploadModuleResponse\x12.\n" +
+	"\x06result\x18\x01 \x01(\v2\x16.cruster.v1.PushResultR\x06result\"\xb1\x01\n" +
+	"\n" +
+	"PushResult\x126\n" +
 	"\n" +
 	"deployment\x18\x01 \x01(\v2\x16.cruster.v1.DeploymentR\n" +
 	"deployment\x12\x14\n" +
 	"\x05moved\x18\x02 \x01(\rR\x05moved\x12\x18\n" +
 	"\aunmoved\x18\x03 \x01(\rR\aunmoved\x12;\n" +
-	"\rfirst_unmoved\x18\x04 \x01(\v2\x16.cruster.v1.MoveResultR\ffirstUnmoved\"A\n" +
-	"\rCheckMetadata\x12\x1c\n" +
+	"\rfirst_unmoved\x18\x04 \x01(\v2\x16.cruster.v1.MoveResultR\ffirstUnmoved\"G\n" +
+	"\x13CheckModuleMetadata\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"g\n" +
-	"\fCheckRequest\x127\n" +
-	"\bmetadata\x18\x01 \x01(\v2\x19.cruster.v1.CheckMetadataH\x00R\bmetadata\x12\x16\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"s\n" +
+	"\x12CheckModuleRequest\x12=\n" +
+	"\bmetadata\x18\x01 \x01(\v2\x1f.cruster.v1.CheckModuleMetadataH\x00R\bmetadata\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
-	"\x04part\"\xc0\x01\n" +
-	"\rCheckResponse\x12\x12\n" +
+	"\x04part\"\xc6\x01\n" +
+	"\x13CheckModuleResponse\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x123\n" +
 	"\texecution\x18\x03 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x12\n" +
 	"\x04fits\x18\x04 \x01(\bR\x04fits\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12$\n" +
-	"\x04diff\x18\x06 \x01(\v2\x10.cruster.v1.DiffR\x04diff\"2\n" +
-	"\x12ListModulesRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"O\n" +
-	"\x13ListModulesResponse\x128\n" +
-	"\vdeployments\x18\x01 \x03(\v2\x16.cruster.v1.DeploymentR\vdeployments\"I\n" +
-	"\x15DescribeModuleRequest\x12\x1c\n" +
+	"\x04diff\x18\x06 \x01(\v2\x10.cruster.v1.DiffR\x04diff\"6\n" +
+	"\x16ListDeploymentsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"S\n" +
+	"\x17ListDeploymentsResponse\x128\n" +
+	"\vdeployments\x18\x01 \x03(\v2\x16.cruster.v1.DeploymentR\vdeployments\"H\n" +
+	"\x14GetDeploymentRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"P\n" +
-	"\x16DescribeModuleResponse\x126\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"O\n" +
+	"\x15GetDeploymentResponse\x126\n" +
 	"\n" +
 	"deployment\x18\x01 \x01(\v2\x16.cruster.v1.DeploymentR\n" +
-	"deployment\"\xbd\x03\n" +
+	"deployment\"\xbf\x03\n" +
 	"\n" +
 	"Deployment\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x03R\aversion\x129\n" +
-	"\n" +
-	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x1f\n" +
+	"\aversion\x18\x04 \x01(\x03R\aversion\x12;\n" +
+	"\vupdate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\x12\x1f\n" +
 	"\vconfig_keys\x18\x06 \x03(\tR\n" +
 	"configKeys\x12\x1d\n" +
 	"\n" +
@@ -2009,147 +2106,151 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\brequired\x18\x02 \x01(\bR\brequired\x12*\n" +
-	"\x06schema\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06schema2\xf1\x02\n" +
-	"\rModuleService\x129\n" +
-	"\x04Push\x12\x17.cruster.v1.PushRequest\x1a\x18.cruster.v1.PushResponse\x12G\n" +
+	"\x06schema\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06schema2\xbb\x03\n" +
+	"\x11DeploymentService\x12K\n" +
 	"\n" +
-	"PushStream\x12\x1d.cruster.v1.PushStreamRequest\x1a\x18.cruster.v1.PushResponse(\x01\x12@\n" +
-	"\x05Check\x12\x18.cruster.v1.CheckRequest\x1a\x19.cruster.v1.CheckResponse(\x010\x01\x12G\n" +
-	"\x04List\x12\x1e.cruster.v1.ListModulesRequest\x1a\x1f.cruster.v1.ListModulesResponse\x12Q\n" +
-	"\bDescribe\x12!.cruster.v1.DescribeModuleRequest\x1a\".cruster.v1.DescribeModuleResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"PushModule\x12\x1d.cruster.v1.PushModuleRequest\x1a\x1e.cruster.v1.PushModuleResponse\x12S\n" +
+	"\fUploadModule\x12\x1f.cruster.v1.UploadModuleRequest\x1a .cruster.v1.UploadModuleResponse(\x01\x12R\n" +
+	"\vCheckModule\x12\x1e.cruster.v1.CheckModuleRequest\x1a\x1f.cruster.v1.CheckModuleResponse(\x010\x01\x12Z\n" +
+	"\x0fListDeployments\x12\".cruster.v1.ListDeploymentsRequest\x1a#.cruster.v1.ListDeploymentsResponse\x12T\n" +
+	"\rGetDeployment\x12 .cruster.v1.GetDeploymentRequest\x1a!.cruster.v1.GetDeploymentResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
-	file_cruster_v1_module_proto_rawDescOnce sync.Once
-	file_cruster_v1_module_proto_rawDescData []byte
+	file_cruster_v1_deployment_proto_rawDescOnce sync.Once
+	file_cruster_v1_deployment_proto_rawDescData []byte
 )
 
-func file_cruster_v1_module_proto_rawDescGZIP() []byte {
-	file_cruster_v1_module_proto_rawDescOnce.Do(func() {
-		file_cruster_v1_module_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)))
+func file_cruster_v1_deployment_proto_rawDescGZIP() []byte {
+	file_cruster_v1_deployment_proto_rawDescOnce.Do(func() {
+		file_cruster_v1_deployment_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_cruster_v1_deployment_proto_rawDesc), len(file_cruster_v1_deployment_proto_rawDesc)))
 	})
-	return file_cruster_v1_module_proto_rawDescData
+	return file_cruster_v1_deployment_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
-var file_cruster_v1_module_proto_goTypes = []any{
-	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
-	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
-	(*PushStreamRequest)(nil),      // 2: cruster.v1.PushStreamRequest
-	(*PushResponse)(nil),           // 3: cruster.v1.PushResponse
-	(*CheckMetadata)(nil),          // 4: cruster.v1.CheckMetadata
-	(*CheckRequest)(nil),           // 5: cruster.v1.CheckRequest
-	(*CheckResponse)(nil),          // 6: cruster.v1.CheckResponse
-	(*ListModulesRequest)(nil),     // 7: cruster.v1.ListModulesRequest
-	(*ListModulesResponse)(nil),    // 8: cruster.v1.ListModulesResponse
-	(*DescribeModuleRequest)(nil),  // 9: cruster.v1.DescribeModuleRequest
-	(*DescribeModuleResponse)(nil), // 10: cruster.v1.DescribeModuleResponse
-	(*Deployment)(nil),             // 11: cruster.v1.Deployment
-	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
-	(*UpdateInfo)(nil),             // 13: cruster.v1.UpdateInfo
-	(*StateInfo)(nil),              // 14: cruster.v1.StateInfo
-	(*AttributeInfo)(nil),          // 15: cruster.v1.AttributeInfo
-	(*QueryInfo)(nil),              // 16: cruster.v1.QueryInfo
-	(*SignalInfo)(nil),             // 17: cruster.v1.SignalInfo
-	(*DeferredInfo)(nil),           // 18: cruster.v1.DeferredInfo
-	(*EntityInfo)(nil),             // 19: cruster.v1.EntityInfo
-	(*OperationInfo)(nil),          // 20: cruster.v1.OperationInfo
-	(*ActivityInfo)(nil),           // 21: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 22: cruster.v1.Schema
-	(*Field)(nil),                  // 23: cruster.v1.Field
-	nil,                            // 24: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 25: cruster.v1.MoveResult
-	(*Execution)(nil),              // 26: cruster.v1.Execution
-	(*Diff)(nil),                   // 27: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 28: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 29: google.protobuf.Duration
+var file_cruster_v1_deployment_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_cruster_v1_deployment_proto_goTypes = []any{
+	(*PushMetadata)(nil),            // 0: cruster.v1.PushMetadata
+	(*PushModuleRequest)(nil),       // 1: cruster.v1.PushModuleRequest
+	(*UploadModuleRequest)(nil),     // 2: cruster.v1.UploadModuleRequest
+	(*PushModuleResponse)(nil),      // 3: cruster.v1.PushModuleResponse
+	(*UploadModuleResponse)(nil),    // 4: cruster.v1.UploadModuleResponse
+	(*PushResult)(nil),              // 5: cruster.v1.PushResult
+	(*CheckModuleMetadata)(nil),     // 6: cruster.v1.CheckModuleMetadata
+	(*CheckModuleRequest)(nil),      // 7: cruster.v1.CheckModuleRequest
+	(*CheckModuleResponse)(nil),     // 8: cruster.v1.CheckModuleResponse
+	(*ListDeploymentsRequest)(nil),  // 9: cruster.v1.ListDeploymentsRequest
+	(*ListDeploymentsResponse)(nil), // 10: cruster.v1.ListDeploymentsResponse
+	(*GetDeploymentRequest)(nil),    // 11: cruster.v1.GetDeploymentRequest
+	(*GetDeploymentResponse)(nil),   // 12: cruster.v1.GetDeploymentResponse
+	(*Deployment)(nil),              // 13: cruster.v1.Deployment
+	(*WorkflowInfo)(nil),            // 14: cruster.v1.WorkflowInfo
+	(*UpdateInfo)(nil),              // 15: cruster.v1.UpdateInfo
+	(*StateInfo)(nil),               // 16: cruster.v1.StateInfo
+	(*AttributeInfo)(nil),           // 17: cruster.v1.AttributeInfo
+	(*QueryInfo)(nil),               // 18: cruster.v1.QueryInfo
+	(*SignalInfo)(nil),              // 19: cruster.v1.SignalInfo
+	(*DeferredInfo)(nil),            // 20: cruster.v1.DeferredInfo
+	(*EntityInfo)(nil),              // 21: cruster.v1.EntityInfo
+	(*OperationInfo)(nil),           // 22: cruster.v1.OperationInfo
+	(*ActivityInfo)(nil),            // 23: cruster.v1.ActivityInfo
+	(*Schema)(nil),                  // 24: cruster.v1.Schema
+	(*Field)(nil),                   // 25: cruster.v1.Field
+	nil,                             // 26: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),              // 27: cruster.v1.MoveResult
+	(*Execution)(nil),               // 28: cruster.v1.Execution
+	(*Diff)(nil),                    // 29: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 31: google.protobuf.Duration
 }
-var file_cruster_v1_module_proto_depIdxs = []int32{
-	24, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
-	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
-	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
-	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	25, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
-	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	26, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	27, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
-	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
-	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	28, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
-	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	21, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	19, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
-	22, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	22, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	17, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
-	16, // 17: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
-	13, // 18: cruster.v1.WorkflowInfo.updates:type_name -> cruster.v1.UpdateInfo
-	14, // 19: cruster.v1.WorkflowInfo.state:type_name -> cruster.v1.StateInfo
-	15, // 20: cruster.v1.WorkflowInfo.attributes:type_name -> cruster.v1.AttributeInfo
-	18, // 21: cruster.v1.WorkflowInfo.deferreds:type_name -> cruster.v1.DeferredInfo
-	22, // 22: cruster.v1.UpdateInfo.input:type_name -> cruster.v1.Schema
-	22, // 23: cruster.v1.UpdateInfo.output:type_name -> cruster.v1.Schema
-	22, // 24: cruster.v1.StateInfo.value:type_name -> cruster.v1.Schema
-	22, // 25: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
-	22, // 26: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
-	22, // 27: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
-	22, // 28: cruster.v1.DeferredInfo.value:type_name -> cruster.v1.Schema
-	22, // 29: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
-	20, // 30: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
-	22, // 31: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
-	22, // 32: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
-	22, // 33: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	22, // 34: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	29, // 35: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	29, // 36: cruster.v1.ActivityInfo.first_pause:type_name -> google.protobuf.Duration
-	22, // 37: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	23, // 38: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	22, // 39: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 40: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 41: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 42: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 43: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 44: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 45: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 46: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 47: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 48: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 49: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	45, // [45:50] is the sub-list for method output_type
-	40, // [40:45] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+var file_cruster_v1_deployment_proto_depIdxs = []int32{
+	26, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	0,  // 1: cruster.v1.PushModuleRequest.metadata:type_name -> cruster.v1.PushMetadata
+	0,  // 2: cruster.v1.UploadModuleRequest.metadata:type_name -> cruster.v1.PushMetadata
+	5,  // 3: cruster.v1.PushModuleResponse.result:type_name -> cruster.v1.PushResult
+	5,  // 4: cruster.v1.UploadModuleResponse.result:type_name -> cruster.v1.PushResult
+	13, // 5: cruster.v1.PushResult.deployment:type_name -> cruster.v1.Deployment
+	27, // 6: cruster.v1.PushResult.first_unmoved:type_name -> cruster.v1.MoveResult
+	6,  // 7: cruster.v1.CheckModuleRequest.metadata:type_name -> cruster.v1.CheckModuleMetadata
+	28, // 8: cruster.v1.CheckModuleResponse.execution:type_name -> cruster.v1.Execution
+	29, // 9: cruster.v1.CheckModuleResponse.diff:type_name -> cruster.v1.Diff
+	13, // 10: cruster.v1.ListDeploymentsResponse.deployments:type_name -> cruster.v1.Deployment
+	13, // 11: cruster.v1.GetDeploymentResponse.deployment:type_name -> cruster.v1.Deployment
+	30, // 12: cruster.v1.Deployment.update_time:type_name -> google.protobuf.Timestamp
+	14, // 13: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
+	23, // 14: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	21, // 15: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
+	24, // 16: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	24, // 17: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	19, // 18: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
+	18, // 19: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
+	15, // 20: cruster.v1.WorkflowInfo.updates:type_name -> cruster.v1.UpdateInfo
+	16, // 21: cruster.v1.WorkflowInfo.state:type_name -> cruster.v1.StateInfo
+	17, // 22: cruster.v1.WorkflowInfo.attributes:type_name -> cruster.v1.AttributeInfo
+	20, // 23: cruster.v1.WorkflowInfo.deferreds:type_name -> cruster.v1.DeferredInfo
+	24, // 24: cruster.v1.UpdateInfo.input:type_name -> cruster.v1.Schema
+	24, // 25: cruster.v1.UpdateInfo.output:type_name -> cruster.v1.Schema
+	24, // 26: cruster.v1.StateInfo.value:type_name -> cruster.v1.Schema
+	24, // 27: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
+	24, // 28: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
+	24, // 29: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	24, // 30: cruster.v1.DeferredInfo.value:type_name -> cruster.v1.Schema
+	24, // 31: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
+	22, // 32: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
+	24, // 33: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
+	24, // 34: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
+	24, // 35: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	24, // 36: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	31, // 37: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	31, // 38: cruster.v1.ActivityInfo.first_pause:type_name -> google.protobuf.Duration
+	24, // 39: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	25, // 40: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	24, // 41: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 42: cruster.v1.DeploymentService.PushModule:input_type -> cruster.v1.PushModuleRequest
+	2,  // 43: cruster.v1.DeploymentService.UploadModule:input_type -> cruster.v1.UploadModuleRequest
+	7,  // 44: cruster.v1.DeploymentService.CheckModule:input_type -> cruster.v1.CheckModuleRequest
+	9,  // 45: cruster.v1.DeploymentService.ListDeployments:input_type -> cruster.v1.ListDeploymentsRequest
+	11, // 46: cruster.v1.DeploymentService.GetDeployment:input_type -> cruster.v1.GetDeploymentRequest
+	3,  // 47: cruster.v1.DeploymentService.PushModule:output_type -> cruster.v1.PushModuleResponse
+	4,  // 48: cruster.v1.DeploymentService.UploadModule:output_type -> cruster.v1.UploadModuleResponse
+	8,  // 49: cruster.v1.DeploymentService.CheckModule:output_type -> cruster.v1.CheckModuleResponse
+	10, // 50: cruster.v1.DeploymentService.ListDeployments:output_type -> cruster.v1.ListDeploymentsResponse
+	12, // 51: cruster.v1.DeploymentService.GetDeployment:output_type -> cruster.v1.GetDeploymentResponse
+	47, // [47:52] is the sub-list for method output_type
+	42, // [42:47] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
-func init() { file_cruster_v1_module_proto_init() }
-func file_cruster_v1_module_proto_init() {
-	if File_cruster_v1_module_proto != nil {
+func init() { file_cruster_v1_deployment_proto_init() }
+func file_cruster_v1_deployment_proto_init() {
+	if File_cruster_v1_deployment_proto != nil {
 		return
 	}
 	file_cruster_v1_common_proto_init()
-	file_cruster_v1_module_proto_msgTypes[2].OneofWrappers = []any{
-		(*PushStreamRequest_Metadata)(nil),
-		(*PushStreamRequest_Chunk)(nil),
+	file_cruster_v1_deployment_proto_msgTypes[2].OneofWrappers = []any{
+		(*UploadModuleRequest_Metadata)(nil),
+		(*UploadModuleRequest_Chunk)(nil),
 	}
-	file_cruster_v1_module_proto_msgTypes[5].OneofWrappers = []any{
-		(*CheckRequest_Metadata)(nil),
-		(*CheckRequest_Chunk)(nil),
+	file_cruster_v1_deployment_proto_msgTypes[7].OneofWrappers = []any{
+		(*CheckModuleRequest_Metadata)(nil),
+		(*CheckModuleRequest_Chunk)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_deployment_proto_rawDesc), len(file_cruster_v1_deployment_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
-		GoTypes:           file_cruster_v1_module_proto_goTypes,
-		DependencyIndexes: file_cruster_v1_module_proto_depIdxs,
-		MessageInfos:      file_cruster_v1_module_proto_msgTypes,
+		GoTypes:           file_cruster_v1_deployment_proto_goTypes,
+		DependencyIndexes: file_cruster_v1_deployment_proto_depIdxs,
+		MessageInfos:      file_cruster_v1_deployment_proto_msgTypes,
 	}.Build()
-	File_cruster_v1_module_proto = out.File
-	file_cruster_v1_module_proto_goTypes = nil
-	file_cruster_v1_module_proto_depIdxs = nil
+	File_cruster_v1_deployment_proto = out.File
+	file_cruster_v1_deployment_proto_goTypes = nil
+	file_cruster_v1_deployment_proto_depIdxs = nil
 }
