@@ -95,6 +95,11 @@ func (l *living) current(key string) *promised {
 	if err != nil {
 		return nil
 	}
+	return l.promised(row)
+}
+
+// promised is the oracle's view of a run.
+func (l *living) promised(row *journal.Execution) *promised {
 	if l.acknowledged[row.Run] == nil {
 		l.promise(row) // its start took effect without an acknowledgement
 	}

@@ -71,7 +71,9 @@ func (l *living) endUnheard(run *promised, mishap, what string) {
 	}
 	ended, err := l.f.store.FindRun(context.Background(), before.ID, before.Chain)
 	require.NoError(l.f.t, err)
-	l.verify(run, ended)
+	last := l.promised(ended) // the run may have continued before it ended
+	last.toEnd = true
+	l.verify(last, ended)
 }
 
 // succeed has another run take the place of one, or has that deleted.
