@@ -92,7 +92,9 @@ async fn lost_at(listener: &std::net::TcpListener, keep_alive: Option<Duration>)
     }
     let channel = endpoint.connect_lazy();
     let mut deferreds = proto::deferred_service_client::DeferredServiceClient::new(channel);
-    let answer = deferreds.resolve_deferred(proto::ResolveDeferredRequest::default()).await;
+    let answer = deferreds
+        .resolve_deferred(proto::ResolveDeferredRequest::default())
+        .await;
     answer.expect_err("there is no host")
 }
 

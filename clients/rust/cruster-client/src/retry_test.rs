@@ -63,7 +63,11 @@ async fn a_call_that_found_no_connection_is_repeated() {
         async move {
             match done {
                 true => Ok(Response::new(proto::ResolveDeferredResponse {})),
-                false => deferreds.resolve_deferred(proto::ResolveDeferredRequest::default()).await,
+                false => {
+                    deferreds
+                        .resolve_deferred(proto::ResolveDeferredRequest::default())
+                        .await
+                }
             }
         }
     });
