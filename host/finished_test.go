@@ -68,7 +68,7 @@ func TestStartOfAFinishedKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, state, row.State)
 	}
-	over, err := e.Observer().WaitRun(t.Context(), "", first.Name(), first.Run.String())
+	over, err := e.Observer().WaitRun(t.Context(), "", first.Name(), first.Run.String(), 0)
 	require.NoError(t, err)
 	require.Equal(t, first.Run, over.Run)
 	entries, _, err := e.Observer().HistoryRun(t.Context(), "", first.Name(), first.Run.String(), 0, 10)

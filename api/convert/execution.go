@@ -99,30 +99,31 @@ func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 // Description makes a message of the state of an execution, without its unbounded parts: see
 // [PendingOp] and [SettledDeferred].
 func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.GetExecutionResponse, error) {
-	resp := &crusterv1.GetExecutionResponse{
+	details := &crusterv1.ExecutionDetails{
 		Entries: uint64(d.Entries), EntryLimit: d.EntryLimit, Fuel: d.Fuel, Resident: d.Resident,
 	}
+	resp := &crusterv1.GetExecutionResponse{Details: details}
 	var err error
 	if resp.Execution, err = Execution(&d.Execution, as); err != nil {
 		return nil, err
 	}
 	resp.Execution.Parent = rpcerror.Text(d.ParentName)
-	if resp.Input, err = EncodePayload(d.Input, as); err != nil {
+	if details.Input, err = EncodePayload(d.Input, as); err != nil {
 		return nil, err
 	}
 	for _, name := range d.Circle {
-		resp.Circle = append(resp.Circle, rpcerror.Text(name))
+		details.Circle = append(details.Circle, rpcerror.Text(name))
 	}
 	for _, p := range d.Patches {
-		resp.Patches = append(resp.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
+		details.Patches = append(details.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Unread)) {
-		resp.Unread = append(resp.Unread, &crusterv1.UnreadSignals{
+		details.Unread = append(details.Unread, &crusterv1.UnreadSignals{
 			Name: rpcerror.Text(name), Count: uint32(d.Unread[name]),
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Unanswered)) {
-		resp.Unanswered = append(resp.Unanswered, &crusterv1.UnansweredUpdates{
+		details.Unanswered = append(details.Unanswered, &crusterv1.UnansweredUpdates{
 			Name: rpcerror.Text(name), Count: uint32(d.Unanswered[name]),
 		})
 	}
@@ -131,14 +132,14 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.GetExec
 		if err != nil {
 			return nil, err
 		}
-		resp.Earlier = append(resp.Earlier, p)
+		details.Earlier = append(details.Earlier, p)
 	}
-	resp.EarlierMore = d.EarlierMore
+	details.EarlierMore = d.EarlierMore
 	if d.Published == nil {
 		return resp, nil
 	}
 	resp.Execution.Attributes, resp.Execution.Progress = Attributes(d.Published), Progress(d.Published)
-	resp.Published, err = PublishedState(d.Published, "", as)
+	details.Published, err = PublishedState(d.Published, "", as)
 	return resp, err
 }
 

@@ -81,14 +81,14 @@ func TestDescriptions(t *testing.T) {
 		Circle:     []string{"shop/Buy/a", "shop/Buy/\xff"},
 	}, asJSON)
 	require.NoError(t, err)
-	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
-	require.EqualValues(t, 3, d.GetEntries())
+	require.Equal(t, `{"a":1}`, d.GetDetails().GetInput().GetJson())
+	require.EqualValues(t, 3, d.GetDetails().GetEntries())
 	require.Equal(t, "shop/Sell/\uFFFD", d.GetExecution().GetParent())
-	require.Equal(t, []string{"shop/Buy/a", "shop/Buy/\uFFFD"}, d.GetCircle())
-	require.True(t, d.GetResident())
-	require.Equal(t, "tax\uFFFD", d.GetPatches()[0].GetId())
-	require.True(t, d.GetPatches()[0].GetTaken())
-	require.EqualValues(t, 9, d.GetPatches()[0].GetSeq())
+	require.Equal(t, []string{"shop/Buy/a", "shop/Buy/\uFFFD"}, d.GetDetails().GetCircle())
+	require.True(t, d.GetDetails().GetResident())
+	require.Equal(t, "tax\uFFFD", d.GetDetails().GetPatches()[0].GetId())
+	require.True(t, d.GetDetails().GetPatches()[0].GetTaken())
+	require.EqualValues(t, 9, d.GetDetails().GetPatches()[0].GetSeq())
 }
 
 func TestPendingOps(t *testing.T) {

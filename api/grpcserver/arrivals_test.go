@@ -216,11 +216,11 @@ func TestCallsAreRefusedForThemselves(t *testing.T) {
 	c := newCounted(t, 2*callCost)
 	for stream := uint32(1); stream <= 3; stream += 2 {
 		c.open(stream)
-		_, err := c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+		_, err := c.tapped(crusterv1.WorkflowService_GetExecution_FullMethodName)
 		require.NoError(t, err)
 	}
 	c.open(5)
-	_, err := c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+	_, err := c.tapped(crusterv1.WorkflowService_GetExecution_FullMethodName)
 	require.Error(t, err)
 	delay, ok := rpcerror.RetryDelay(err)
 	require.True(t, ok)
@@ -228,7 +228,7 @@ func TestCallsAreRefusedForThemselves(t *testing.T) {
 
 	c.send(func(f *http2.Framer) error { return f.WriteRSTStream(1, http2.ErrCodeCancel) })
 	c.open(7)
-	_, err = c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+	_, err = c.tapped(crusterv1.WorkflowService_GetExecution_FullMethodName)
 	require.NoError(t, err, "the refusal of the other is under way")
 }
 
@@ -293,7 +293,7 @@ func TestEachMethodHasItsLimit(t *testing.T) {
 		crusterv1.DeploymentService_PushModule_FullMethodName:      33 << 20,
 		crusterv1.DeploymentService_CheckModule_FullMethodName:     33 << 20,
 		crusterv1.DeploymentService_ListDeployments_FullMethodName: envelope,
-		crusterv1.WorkflowService_Poll_FullMethodName:              envelope,
+		crusterv1.WorkflowService_GetExecution_FullMethodName:      envelope,
 		crusterv1.WorkflowService_StartExecution_FullMethodName:    maxRequest,
 		crusterv1.EntityService_StreamCalls_FullMethodName:         maxRequest,
 		crusterv1.ScheduleService_CreateSchedule_FullMethodName:    maxRequest,
@@ -305,7 +305,7 @@ func TestEachMethodHasItsLimit(t *testing.T) {
 	}
 	c := newCounted(t, 100<<20)
 	c.open(1)
-	_, err := c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+	_, err := c.tapped(crusterv1.WorkflowService_GetExecution_FullMethodName)
 	require.NoError(t, err)
 	refused := c.data(1, prefixOf(envelope+1))
 	require.Equal(t, uint32(rpcerror.TooLargeLength), binary.BigEndian.Uint32(refused[1:]))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -20,12 +21,14 @@ type hastyEngine struct {
 	until time.Time
 }
 
-func (e *hastyEngine) WaitRun(ctx context.Context, _, _, _ string) (*journal.Execution, error) {
+func (e *hastyEngine) WaitRun(ctx context.Context, _, _, _ string, _ time.Duration) (*journal.Execution, error) {
 	e.until, _ = ctx.Deadline()
 	return nil, abi.Errorf(abi.CodeDeadline, "late")
 }
 
-func (e *hastyEngine) Execute(ctx context.Context, _ host.StartRequest) (*journal.Execution, bool, error) {
+func (e *hastyEngine) Execute(
+	ctx context.Context, _ host.StartRequest, _ time.Duration,
+) (*journal.Execution, bool, error) {
 	e.until, _ = ctx.Deadline()
 	return nil, false, abi.Errorf(abi.CodeDeadline, "late")
 }
@@ -44,7 +47,9 @@ func TestWaitsEndAheadOfTheDeadline(t *testing.T) {
 			return err
 		},
 		"execute": func(ctx context.Context) error {
-			_, err := w.Execute(ctx, &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "a/B"}})
+			_, err := w.StartExecution(ctx, &crusterv1.StartExecutionRequest{
+				Start: &crusterv1.StartOptions{Workflow: "a/B"}, Wait: durationpb.New(time.Minute),
+			})
 			return err
 		},
 	} {

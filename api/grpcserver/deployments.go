@@ -29,8 +29,8 @@ type deploymentService struct {
 var _ crusterv1.DeploymentServiceServer = (*deploymentService)(nil)
 
 // deploymentsDesc is the service with PushModule as a stream of one message in either direction, which is the same to a
-// caller. The transport reads the message of a call before it calls a handler, and would hold a module in memory for every call
-// that waits for a place.
+// caller. The transport reads the message of a call before it calls a handler, and would hold a module in memory for
+// every call that waits for a place.
 func deploymentsDesc() *grpc.ServiceDesc {
 	desc := crusterv1.DeploymentService_ServiceDesc
 	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool {

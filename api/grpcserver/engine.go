@@ -2,6 +2,7 @@ package grpcserver
 
 import (
 	"context"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
@@ -91,8 +92,10 @@ type Executions interface {
 // Launcher starts executions.
 type Launcher interface {
 	Start(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
-	// Execute is Start, and answers when the execution is final or paused.
-	Execute(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
+	// Execute is Start, and answers when the execution is final or paused, or as it is after the wait.
+	Execute(
+		ctx context.Context, req host.StartRequest, wait time.Duration,
+	) (exec *journal.Execution, existed bool, err error)
 	// SignalWithStart starts the execution if it is not there, in the same commit.
 	SignalWithStart(
 		ctx context.Context, start host.StartRequest, signal host.SignalRequest,
@@ -122,8 +125,10 @@ type Memory interface {
 type Observer interface {
 	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
-	// WaitRun answers when the run is final or paused.
-	WaitRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
+	// WaitRun answers when the run is final or paused, or as it is after the wait.
+	WaitRun(
+		ctx context.Context, namespace, execution, run string, wait time.Duration,
+	) (*journal.Execution, error)
 	// Whole is the row with its input and its value.
 	Whole(ctx context.Context, exec *journal.Execution) (*journal.Execution, error)
 	DescribeRun(ctx context.Context, namespace, execution, run string) (*host.Description, error)

@@ -49,8 +49,8 @@ func TestRequestIDs(t *testing.T) {
 func TestSizesOfRequests(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", maxRequest)
-	require.NoError(t, checkSize(&crusterv1.PollRequest{Execution: "a/B/c"}))
-	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(checkSize(&crusterv1.PollRequest{Execution: large})))
+	require.NoError(t, checkSize(&crusterv1.GetExecutionRequest{Execution: "a/B/c"}))
+	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(checkSize(&crusterv1.GetExecutionRequest{Execution: large})))
 }
 
 // The log of a host shows its own faults, and keeps quiet about callers' faults.

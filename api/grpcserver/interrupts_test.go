@@ -9,7 +9,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// A request to stop says whether a paused execution goes on for it, or ends at once.
+// There are three ways to stop an execution.
 func TestWaysToStop(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -18,12 +18,17 @@ func TestWaysToStop(t *testing.T) {
 		reasons = append(reasons, reason)
 		return nil
 	}
-	for _, req := range []*crusterv1.InterruptExecutionRequest{
-		{}, {Resume: true}, {Terminate: true}, {Resume: true, Terminate: true},
-	} {
-		req.Execution, req.Reason = "a/B/c", "enough"
-		_, err := b.workflows.InterruptExecution(t.Context(), req)
-		require.NoError(t, err)
-	}
-	require.Equal(t, []string{"enough", "resumed: enough", "terminated: enough", "terminated: enough"}, reasons)
+	_, err := b.workflows.InterruptExecution(t.Context(), &crusterv1.InterruptExecutionRequest{
+		Execution: "a/B/c", Reason: "enough",
+	})
+	require.NoError(t, err)
+	_, err = b.workflows.ResumeExecution(t.Context(), &crusterv1.ResumeExecutionRequest{
+		Execution: "a/B/c", Interrupt: true, Reason: "enough",
+	})
+	require.NoError(t, err)
+	_, err = b.workflows.TerminateExecution(t.Context(), &crusterv1.TerminateExecutionRequest{
+		Execution: "a/B/c", Reason: "enough",
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"enough", "resumed: enough", "terminated: enough"}, reasons)
 }

@@ -171,7 +171,9 @@ func TestMessagesOfNamesAreSmall(t *testing.T) {
 	t.Parallel()
 	memory := requestMemory{budget.New(64 << 20)}
 	b := setupWith(t, memory)
-	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: strings.Repeat("x", 2<<20)})
+	_, err := b.workflows.GetExecution(
+		t.Context(), &crusterv1.GetExecutionRequest{Execution: strings.Repeat("x", 2<<20)},
+	)
 	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(rpcerror.From(err)))
 	require.Contains(t, rpcerror.From(err).Error(), "this method")
 }

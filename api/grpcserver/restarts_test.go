@@ -137,7 +137,9 @@ func TestRunsAreNamedByTheirIDs(t *testing.T) {
 			Execution: *completed(1), Earlier: []journal.Execution{*completed(2)}, EarlierMore: true,
 		}, nil
 	}
-	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "shop/Buy/k", RunId: "polled"})
+	_, err := b.workflows.GetExecution(
+		t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k", RunId: "polled"},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "polled", b.engine.run.Load())
 	_, err = b.workflows.WaitExecution(
@@ -149,10 +151,12 @@ func TestRunsAreNamedByTheirIDs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "read", b.engine.run.Load())
 	d, err := b.workflows.GetExecution(
-		t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k", RunId: "described"},
+		t.Context(), &crusterv1.GetExecutionRequest{
+			View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: "shop/Buy/k", RunId: "described",
+		},
 	)
 	require.NoError(t, err)
 	require.Equal(t, "described", b.engine.run.Load())
-	require.Len(t, d.GetEarlier(), 1)
-	require.True(t, d.GetEarlierMore())
+	require.Len(t, d.GetDetails().GetEarlier(), 1)
+	require.True(t, d.GetDetails().GetEarlierMore())
 }

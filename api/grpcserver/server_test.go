@@ -71,6 +71,7 @@ type fakeEngine struct {
 	fork       func(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
 	check      func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error
 	run        atomic.Value // the last that was asked for
+	waited     atomic.Int64 // the last wait
 	restart    func(
 		ctx context.Context, namespace, execution string, req host.RestartRequest,
 	) (*journal.Execution, bool, error)
@@ -118,7 +119,9 @@ func (f *fakeEngine) Start(ctx context.Context, req host.StartRequest) (*journal
 	return f.start(ctx, req)
 }
 
-func (f *fakeEngine) Execute(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
+func (f *fakeEngine) Execute(
+	ctx context.Context, req host.StartRequest, _ time.Duration,
+) (*journal.Execution, bool, error) {
 	exec, existed, err := f.start(ctx, req)
 	if err == nil && exec.State == journal.Running {
 		exec, err = f.wait(ctx, exec.Namespace, exec.Name())
@@ -139,7 +142,10 @@ func (f *fakeEngine) PollRun(ctx context.Context, namespace, execution, run stri
 	return f.poll(ctx, namespace, execution)
 }
 
-func (f *fakeEngine) WaitRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
+func (f *fakeEngine) WaitRun(
+	ctx context.Context, namespace, execution, run string, wait time.Duration,
+) (*journal.Execution, error) {
+	f.waited.Store(int64(wait))
 	f.run.Store(run)
 	return f.wait(ctx, namespace, execution)
 }
@@ -366,7 +372,7 @@ func TestErrorsCarryCodeAndHint(t *testing.T) {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %q", "a/B/c")
 	}
 
-	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "a/B/c"})
+	_, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "a/B/c"})
 	st, info, wire, retry := detailsOf(t, err)
 	require.Equal(t, codes.NotFound, st.Code())
 	require.Equal(t, "CR-2004", info.GetReason())
@@ -412,7 +418,7 @@ func TestPanicCostsOneCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 
-	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "a/B/c"}) // poll is nil
+	_, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "a/B/c"}) // poll is nil
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.Internal, st.Code())
 	require.Equal(t, "CR-5001", wire.GetCode())
@@ -455,7 +461,9 @@ func TestOversizedRequestIsRefused(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, st.Code())
 	require.Equal(t, string(abi.CodePayloadTooLarge), wire.GetCode())
 
-	_, err = b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: strings.Repeat("x", 18<<20)})
+	_, err = b.workflows.GetExecution(
+		t.Context(), &crusterv1.GetExecutionRequest{Execution: strings.Repeat("x", 18<<20)},
+	)
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "the transport has a limit of its own")
 }
 

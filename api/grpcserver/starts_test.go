@@ -3,8 +3,10 @@ package grpcserver_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -22,8 +24,10 @@ func TestExecuteTurnsJSONIntoWhatTheTypeWants(t *testing.T) {
 		return completed(map[string]any{"paid": 5.0}), true, nil
 	}
 
-	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
-		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"price":5}`)},
+	resp, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"price":5}`)}, Wait: durationpb.New(
+			time.Minute,
+		),
 	})
 	require.NoError(t, err)
 	require.Equal(t, abi.MustMarshal(map[string]any{"price": 5.0}), got.Input)
@@ -51,7 +55,7 @@ func TestExecuteWithoutAnInput(t *testing.T) {
 	got := recordStarts(b)
 	for _, nothing := range []*crusterv1.Payload{nil, {}} {
 		got.Input = []byte("something")
-		_, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
+		_, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
 			Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: nothing},
 		})
 		require.NoError(t, err)
@@ -69,14 +73,16 @@ func TestExecuteAnswersInTheFormOfTheRequest(t *testing.T) {
 		Input:       packedPayload(map[string]any{"price": 1.5}),
 		Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"},
 	}
-	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: start})
+	resp, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
+		Start: start, Wait: durationpb.New(time.Minute),
+	})
 	require.NoError(t, err)
 	require.Equal(t, abi.KeyRaw, got.KeyMode)
 	require.Equal(t, "k", got.Key)
 	require.Equal(t, []byte{1}, resp.GetExecution().GetResult().GetMsgpack())
 
-	resp, err = b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
-		Start: start, Encoding: crusterv1.Encoding_ENCODING_JSON,
+	resp, err = b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
+		Start: start, Encoding: crusterv1.Encoding_ENCODING_JSON, Wait: durationpb.New(time.Minute),
 	})
 	require.NoError(t, err)
 	require.Equal(t, "1", resp.GetExecution().GetResult().GetJson())

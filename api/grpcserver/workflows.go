@@ -3,6 +3,7 @@ package grpcserver
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
@@ -26,7 +27,20 @@ func (w *workflowService) StartExecution(
 	if err != nil {
 		return nil, err
 	}
-	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.Launcher.Start)
+	wait, err := waitOf(req.GetWait(), 0)
+	if err != nil {
+		return nil, err
+	}
+	by := w.engine.Launcher.Start
+	if wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = w.waiting(ctx)
+		defer cancel()
+		by = func(ctx context.Context, start host.StartRequest) (*journal.Execution, bool, error) {
+			return w.engine.Launcher.Execute(ctx, start, wait)
+		}
+	}
+	exec, existed, err := w.start(ctx, req.GetStart(), by)
 	if err != nil {
 		return nil, err
 	}
@@ -37,30 +51,19 @@ func (w *workflowService) StartExecution(
 	return &crusterv1.StartExecutionResponse{Execution: p, Existed: existed}, nil
 }
 
-func (w *workflowService) Execute(
-	ctx context.Context, req *crusterv1.ExecuteRequest,
-) (*crusterv1.ExecuteResponse, error) {
-	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetStart().GetInput())
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := w.waiting(ctx)
-	defer cancel()
-	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.Launcher.Execute)
-	if err != nil {
-		return nil, err
-	}
-	p, err := w.answer(ctx, exec, as)
-	if err != nil {
-		return nil, err
-	}
-	return &crusterv1.ExecuteResponse{Execution: p, Existed: existed}, nil
-}
-
-func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+func (w *workflowService) GetExecution(
+	ctx context.Context, req *crusterv1.GetExecutionRequest,
+) (*crusterv1.GetExecutionResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
+	}
+	switch req.GetView() {
+	case crusterv1.ExecutionView_EXECUTION_VIEW_UNSPECIFIED, crusterv1.ExecutionView_EXECUTION_VIEW_BASIC:
+	case crusterv1.ExecutionView_EXECUTION_VIEW_FULL:
+		return w.describe(ctx, ns, as, req)
+	default:
+		return nil, abi.Errorf(abi.CodeBadRequest, "there is no view %d of an execution", req.GetView())
 	}
 	exec, err := w.engine.Observer.PollRun(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
@@ -70,7 +73,7 @@ func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.PollResponse{Execution: p}, nil
+	return &crusterv1.GetExecutionResponse{Execution: p}, nil
 }
 
 func (w *workflowService) WaitExecution(
@@ -80,7 +83,11 @@ func (w *workflowService) WaitExecution(
 	if err != nil {
 		return nil, err
 	}
-	exec, err := w.wait(ctx, ns, req.GetExecution(), req.GetRunId())
+	wait, err := waitOf(req.GetWait(), time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	exec, err := w.wait(ctx, ns, req.GetExecution(), req.GetRunId(), wait)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +99,15 @@ func (w *workflowService) WaitExecution(
 }
 
 // wait is Observer.WaitRun, cut short when the server is to stop.
-func (w *workflowService) wait(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
+func (w *workflowService) wait(
+	ctx context.Context, namespace, execution, run string, wait time.Duration,
+) (*journal.Execution, error) {
+	if wait == 0 {
+		return w.engine.Observer.PollRun(ctx, namespace, execution, run)
+	}
 	ctx, cancel := w.waiting(ctx)
 	defer cancel()
-	return w.engine.Observer.WaitRun(ctx, namespace, execution, run)
+	return w.engine.Observer.WaitRun(ctx, namespace, execution, run, wait)
 }
 
 // waiting derives the context of a call that waits for an execution: it ends when the server is to
@@ -148,13 +160,10 @@ func checkLookup(req lookupRequest) (namespace string, as crusterv1.Encoding, er
 	return namespace, as, err
 }
 
-func (w *workflowService) GetExecution(
-	ctx context.Context, req *crusterv1.GetExecutionRequest,
+// describe is GetExecution with the details.
+func (w *workflowService) describe(
+	ctx context.Context, ns string, as crusterv1.Encoding, req *crusterv1.GetExecutionRequest,
 ) (*crusterv1.GetExecutionResponse, error) {
-	ns, as, err := checkLookup(req)
-	if err != nil {
-		return nil, err
-	}
 	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
@@ -166,35 +175,36 @@ func (w *workflowService) GetExecution(
 	if err != nil {
 		return nil, err
 	}
+	details := resp.GetDetails()
 	room := journal.PageLimit{Entries: math.MaxInt, Bytes: maxMessage}.Room()
-	for _, p := range resp.GetPublished() {
+	for _, p := range details.GetPublished() {
 		room.Take(sizeInList(p))
 	}
-	for _, p := range resp.GetEarlier() {
+	for _, p := range details.GetEarlier() {
 		room.Take(sizeInList(p))
 	}
 	for i := range d.Pending {
 		if p := convert.PendingOp(&d.Pending[i]); room.Take(sizeInList(p)) {
-			resp.Pending = append(resp.Pending, p)
+			details.Pending = append(details.Pending, p)
 		}
 	}
-	resp.PendingOmitted = uint32(len(d.Pending) - len(resp.GetPending()))
-	return resp, w.describeDeferreds(ctx, d, as, resp, room)
+	details.PendingOmitted = uint32(len(d.Pending) - len(details.GetPending()))
+	return resp, w.describeDeferreds(ctx, d, as, details, room)
 }
 
 // describeDeferreds adds the settled deferreds that there is room for: first all without their values, then values from
 // the first on until one does not fit.
 func (w *workflowService) describeDeferreds(
-	ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.GetExecutionResponse,
+	ctx context.Context, d *host.Description, as crusterv1.Encoding, details *crusterv1.ExecutionDetails,
 	room journal.Room,
 ) error {
 	for i := range d.Deferreds {
 		if p := convert.OmittedDeferred(&d.Deferreds[i]); room.Take(sizeInList(p)) {
-			resp.Deferreds = append(resp.Deferreds, p)
+			details.Deferreds = append(details.Deferreds, p)
 		}
 	}
-	resp.DeferredsOmitted = uint32(len(d.Deferreds) - len(resp.GetDeferreds()))
-	for i, omitted := range resp.GetDeferreds() {
+	details.DeferredsOmitted = uint32(len(d.Deferreds) - len(details.GetDeferreds()))
+	for i, omitted := range details.GetDeferreds() {
 		s := &d.Deferreds[i]
 		if _, left := room.Left(); s.Bytes >= left {
 			break
@@ -210,7 +220,7 @@ func (w *workflowService) describeDeferreds(
 		if !room.Take(sizeInList(whole) - sizeInList(omitted)) {
 			break
 		}
-		resp.Deferreds[i] = whole
+		details.Deferreds[i] = whole
 	}
 	return nil
 }
@@ -222,17 +232,23 @@ func (w *workflowService) InterruptExecution(
 	if err != nil {
 		return nil, err
 	}
-	interrupt := w.engine.Executions.Interrupt
-	switch {
-	case req.GetTerminate():
-		interrupt = w.engine.Executions.Terminate
-	case req.GetResume():
-		interrupt = w.engine.Executions.ResumeToStop
-	}
-	if err := interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+	if err := w.engine.Executions.Interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.InterruptExecutionResponse{}, nil
+}
+
+func (w *workflowService) TerminateExecution(
+	ctx context.Context, req *crusterv1.TerminateExecutionRequest,
+) (*crusterv1.TerminateExecutionResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if err := w.engine.Executions.Terminate(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+		return nil, err
+	}
+	return &crusterv1.TerminateExecutionResponse{}, nil
 }
 
 func (w *workflowService) ResumeExecution(
@@ -242,7 +258,12 @@ func (w *workflowService) ResumeExecution(
 	if err != nil {
 		return nil, err
 	}
-	if err := w.engine.Executions.Resume(ctx, ns, req.GetExecution()); err != nil {
+	if req.GetInterrupt() {
+		err = w.engine.Executions.ResumeToStop(ctx, ns, req.GetExecution(), req.GetReason())
+	} else {
+		err = w.engine.Executions.Resume(ctx, ns, req.GetExecution())
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &crusterv1.ResumeExecutionResponse{}, nil

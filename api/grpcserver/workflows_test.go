@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -80,8 +81,8 @@ func TestAFailedWorkflowIsAnAnswer(t *testing.T) {
 		}, nil
 	}
 
-	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
-		Start: &crusterv1.StartOptions{Workflow: "shop/Buy"},
+	resp, err := b.workflows.StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy"}, Wait: durationpb.New(time.Minute),
 	})
 	require.NoError(t, err)
 	require.Equal(t, crusterv1.State_STATE_FAILED, resp.GetExecution().GetState())
@@ -132,11 +133,13 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 			abi.CodeBadRequest, "namespace",
 		},
 		{"Execution", func() error {
-			_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "shop/Buy"})
+			_, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy"})
 			return err
 		}, abi.CodeBadRequest, "is not a valid name of an execution"},
 		{"Encoding", func() error {
-			_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "a/B/c", Encoding: 9})
+			_, err := b.workflows.GetExecution(
+				t.Context(), &crusterv1.GetExecutionRequest{Execution: "a/B/c", Encoding: 9},
+			)
 			return err
 		}, abi.CodeBadRequest, "no encoding 9"},
 		{"PageSize", func() error {
@@ -228,16 +231,20 @@ func TestDescribeTellsEverything(t *testing.T) {
 		return &journal.Deferred{Name: s.Name, Value: abi.MustMarshal(true), At: 7}, nil
 	}
 
-	d, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k"})
+	d, err := b.workflows.GetExecution(
+		t.Context(), &crusterv1.GetExecutionRequest{
+			View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: "shop/Buy/k",
+		},
+	)
 	require.NoError(t, err)
-	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
+	require.Equal(t, `{"a":1}`, d.GetDetails().GetInput().GetJson())
 	require.Equal(t, "why", d.GetExecution().GetInterruption().GetReason())
 	require.NotEmpty(t, d.GetExecution().GetParentId())
-	require.EqualValues(t, 3, d.GetEntries())
-	require.Equal(t, since, d.GetPending()[0].GetIssueTime().AsTime())
-	require.Nil(t, d.GetPending()[0].GetDueTime())
-	require.Equal(t, "CR-3001", d.GetPending()[0].GetLastError().GetCode())
-	require.Equal(t, "true", d.GetDeferreds()[0].GetValue().GetJson())
+	require.EqualValues(t, 3, d.GetDetails().GetEntries())
+	require.Equal(t, since, d.GetDetails().GetPending()[0].GetIssueTime().AsTime())
+	require.Nil(t, d.GetDetails().GetPending()[0].GetDueTime())
+	require.Equal(t, "CR-3001", d.GetDetails().GetPending()[0].GetLastError().GetCode())
+	require.Equal(t, "true", d.GetDetails().GetDeferreds()[0].GetValue().GetJson())
 }
 
 // TestLargeDescriptions describes executions that wait for very much, and that were sent very much: the answer is never
@@ -284,13 +291,21 @@ func TestLargeDescriptions(t *testing.T) {
 				reads++
 				return &journal.Deferred{Name: s.Name, Value: value}, nil
 			}
-			d, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "shop/Buy/k"})
+			d, err := b.workflows.GetExecution(
+				t.Context(), &crusterv1.GetExecutionRequest{
+					View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: "shop/Buy/k",
+				},
+			)
 			require.NoError(t, err)
-			require.Equal(t, len(test.pending), len(d.GetPending())+int(d.GetPendingOmitted()))
-			require.Equal(t, len(test.deferreds), len(d.GetDeferreds())+int(d.GetDeferredsOmitted()))
-			omits := d.GetPendingOmitted() > 0
+			require.Equal(
+				t, len(test.pending), len(d.GetDetails().GetPending())+int(d.GetDetails().GetPendingOmitted()),
+			)
+			require.Equal(
+				t, len(test.deferreds), len(d.GetDetails().GetDeferreds())+int(d.GetDetails().GetDeferredsOmitted()),
+			)
+			omits := d.GetDetails().GetPendingOmitted() > 0
 			whole := 0
-			for _, s := range d.GetDeferreds() {
+			for _, s := range d.GetDetails().GetDeferreds() {
 				if s.GetValue() == nil {
 					omits = true
 					require.EqualValues(t, test.deferreds[0].Bytes, s.GetOmittedBytes())
@@ -299,7 +314,7 @@ func TestLargeDescriptions(t *testing.T) {
 				}
 			}
 			require.True(t, omits)
-			require.Zero(t, d.GetDeferredsOmitted(), "their names fit")
+			require.Zero(t, d.GetDetails().GetDeferredsOmitted(), "their names fit")
 			require.LessOrEqual(t, reads, whole+1, "no value is read for nothing but the first that has no room")
 			if name != "they grow" {
 				require.Greater(t, proto.Size(d), 2<<20, "the room is used")
@@ -315,7 +330,7 @@ func TestResultsThatJSONLacksAreTold(t *testing.T) {
 		return completed(math.Inf(1)), nil
 	}
 
-	resp, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "a/B/c"})
+	resp, err := b.workflows.GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
 	require.Equal(t, `"Inf"`, resp.GetExecution().GetResult().GetJson())
 }

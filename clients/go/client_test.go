@@ -29,7 +29,7 @@ type fakeHost struct {
 	crusterv1.UnimplementedDeploymentServiceServer
 	crusterv1.UnimplementedDeferredServiceServer
 
-	execute func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error)
+	execute func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error)
 	resolve func(*crusterv1.ResolveDeferredRequest) (*crusterv1.ResolveDeferredResponse, error)
 	reject  func(*crusterv1.RejectDeferredRequest) (*crusterv1.RejectDeferredResponse, error)
 	push    func(meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResult, error)
@@ -99,7 +99,7 @@ type fakeWorkflows struct {
 	host      *fakeHost
 	start     func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error)
 	wait      func(*crusterv1.WaitExecutionRequest) (*crusterv1.WaitExecutionResponse, error)
-	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
+	poll      func(*crusterv1.GetExecutionRequest) (*crusterv1.GetExecutionResponse, error)
 	interrupt func(*crusterv1.InterruptExecutionRequest) (*crusterv1.InterruptExecutionResponse, error)
 	fail      func(*crusterv1.FailExecutionRequest) (*crusterv1.FailExecutionResponse, error)
 	query     func(*crusterv1.QueryExecutionRequest) (*crusterv1.QueryExecutionResponse, error)
@@ -112,13 +112,12 @@ type fakeWorkflows struct {
 	fork      func(*crusterv1.ForkExecutionRequest) (*crusterv1.ForkExecutionResponse, error)
 }
 
-func (f *fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-	return f.host.execute(req)
-}
-
 func (f *fakeWorkflows) StartExecution(
 	_ context.Context, req *crusterv1.StartExecutionRequest,
 ) (*crusterv1.StartExecutionResponse, error) {
+	if req.GetWait() != nil {
+		return f.host.execute(req)
+	}
 	return f.start(req)
 }
 
@@ -128,7 +127,9 @@ func (f *fakeWorkflows) WaitExecution(
 	return f.wait(req)
 }
 
-func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+func (f *fakeWorkflows) GetExecution(
+	_ context.Context, req *crusterv1.GetExecutionRequest,
+) (*crusterv1.GetExecutionResponse, error) {
 	return f.poll(req)
 }
 

@@ -17,7 +17,7 @@ import (
 // shopHost stands for a host that runs the deployment "shop".
 func shopHost() (addr string, stop func()) {
 	workflows := &fakeWorkflows{host: &fakeHost{}}
-	workflows.host.execute = func(req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	workflows.host.execute = func(req *crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		var o order
 		if err := abi.Unmarshal(req.GetStart().GetInput().GetMsgpack(), &o); err != nil {
 			return nil, err
@@ -25,13 +25,13 @@ func shopHost() (addr string, stop func()) {
 		if o.Price > 100 {
 			e := abi.Errorf(abi.CodeWorkflowFailed, "the card was declined")
 			e.Type = "card_declined"
-			return &crusterv1.ExecuteResponse{
+			return &crusterv1.StartExecutionResponse{
 				Execution: &crusterv1.Execution{
 					Name: "shop/Buy/" + o.ID, State: crusterv1.State_STATE_FAILED, Error: rpcerror.ToProto(e),
 				},
 			}, nil
 		}
-		return &crusterv1.ExecuteResponse{Execution: completed(receipt{1001})}, nil
+		return &crusterv1.StartExecutionResponse{Execution: completed(receipt{1001})}, nil
 	}
 	workflows.start = func(req *crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		return &crusterv1.StartExecutionResponse{

@@ -29,9 +29,7 @@ var repeatable = map[string]bool{
 	crusterv1.DeploymentService_ListDeployments_FullMethodName:  true,
 	crusterv1.DeploymentService_GetDeployment_FullMethodName:    true,
 	crusterv1.WorkflowService_StartExecution_FullMethodName:     true,
-	crusterv1.WorkflowService_Execute_FullMethodName:            true,
 	crusterv1.WorkflowService_FollowExecution_FullMethodName:    true, // by Client.Follow
-	crusterv1.WorkflowService_Poll_FullMethodName:               true,
 	crusterv1.WorkflowService_WaitExecution_FullMethodName:      true,
 	crusterv1.WorkflowService_GetExecution_FullMethodName:       true,
 	crusterv1.WorkflowService_ListHistory_FullMethodName:        true,
@@ -39,6 +37,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_QueryExecution_FullMethodName:     true,
 	crusterv1.WorkflowService_GetExecutionState_FullMethodName:  true,
 	crusterv1.WorkflowService_InterruptExecution_FullMethodName: true,
+	crusterv1.WorkflowService_TerminateExecution_FullMethodName: true,
 	crusterv1.EntityService_StreamCalls_FullMethodName:          true, // by the maker of the calls
 	crusterv1.EntityService_GetEntity_FullMethodName:            true,
 	crusterv1.EntityService_ListEntities_FullMethodName:         true,
@@ -138,6 +137,8 @@ func mayRepeat(method string, req any) bool {
 		GetStart() *crusterv1.StartOptions
 	}:
 		return r.GetStart().GetRequestId() != "" || !startsOver(r.GetStart())
+	case *crusterv1.ResumeExecutionRequest:
+		return r.GetInterrupt() // which may be asked for again, whatever became of the first
 	case *crusterv1.RestartExecutionRequest:
 		return r.GetRequestId() != ""
 	case *crusterv1.UpdateExecutionRequest:

@@ -42,14 +42,14 @@ func TestUnansweredStartsAreRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var calls atomic.Int32
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		switch calls.Add(1) {
 		case 1:
 			return nil, status.Error(codes.Unavailable, "gone")
 		case 2:
 			return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), time.Millisecond).Err()
 		default:
-			return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, nil
+			return &crusterv1.StartExecutionResponse{Execution: completed(receipt{1})}, nil
 		}
 	}
 
@@ -64,12 +64,12 @@ func TestStartsOfNewRunsAreRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var asked []*crusterv1.StartOptions
-	b.host.execute = func(req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	b.host.execute = func(req *crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		asked = append(asked, req.GetStart())
 		if len(asked) == 1 {
 			return nil, status.Error(codes.Unavailable, "gone")
 		}
-		return &crusterv1.ExecuteResponse{Execution: completed(receipt{7})}, nil
+		return &crusterv1.StartExecutionResponse{Execution: completed(receipt{7})}, nil
 	}
 	buy := client.Workflow[order, receipt](b.client, "shop/Buy")
 	for do, wire := range map[client.IfFinished]crusterv1.IfFinished{
@@ -94,7 +94,7 @@ func TestStartsOfNewRunsAreRepeated(t *testing.T) {
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err))
 
 	asked = nil
-	_, err = b.client.Workflows().Execute(t.Context(), &crusterv1.ExecuteRequest{
+	_, err = b.client.Workflows().StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
 		Start: &crusterv1.StartOptions{IfFinished: crusterv1.IfFinished_IF_FINISHED_RESTART},
 	})
 	require.Error(t, err)
@@ -105,7 +105,7 @@ func TestRetriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, client.WithRetryFor(0))
 	var calls atomic.Int32
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		calls.Add(1)
 		return nil, status.Error(codes.Unavailable, "gone")
 	}
@@ -123,7 +123,7 @@ func TestTheBudgetIsUsedUp(t *testing.T) {
 		const budget = 200 * time.Millisecond
 		b := setup(t, client.WithRetryFor(budget))
 		var first, last time.Time
-		b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 			last = time.Now()
 			if first.IsZero() {
 				first = last
@@ -374,8 +374,8 @@ func TestACallOutlivesRestarts(t *testing.T) {
 					}
 					return status.Error(codes.Unavailable, "the host stops")
 				}
-				b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-					return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, away()
+				b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
+					return &crusterv1.StartExecutionResponse{Execution: completed(receipt{1})}, away()
 				}
 				b.entities.call = func(_ context.Context, req *crusterv1.CallEntityRequest) (
 					*crusterv1.CallEntityResponse, error,
@@ -410,7 +410,7 @@ func TestTheTimeWithoutAHostIsBounded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := setup(t, client.WithRetryFor(budget))
 				b.refuse = func() error { return outage.refuse }
-				b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+				b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 					time.Sleep(outage.after)
 					return nil, outage.execute
 				}

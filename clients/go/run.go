@@ -29,14 +29,14 @@ func (r Run[Res]) Existed() bool { return r.existed }
 
 // Wait waits for the result. A workflow that fails, is interrupted or is paused yields a [*RunError].
 func (r Run[Res]) Wait(ctx context.Context) (Res, error) {
-	resp, err := r.client.Workflows().WaitExecution(ctx, &crusterv1.WaitExecutionRequest{
+	exec, err := r.client.Await(ctx, &crusterv1.WaitExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil {
 		var none Res
 		return none, err
 	}
-	return resultOf[Res](resp.GetExecution())
+	return resultOf[Res](exec)
 }
 
 // Status is how far an execution is.
@@ -50,7 +50,7 @@ type Status[Res any] struct {
 
 // Poll returns at once how far the execution is.
 func (r Run[Res]) Poll(ctx context.Context) (Status[Res], error) {
-	resp, err := r.client.Workflows().Poll(ctx, &crusterv1.PollRequest{
+	resp, err := r.client.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
 		Namespace: r.client.namespace, Execution: r.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
 	})
 	if err != nil {
@@ -79,16 +79,16 @@ func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
 
 // Terminate ends the execution at once, running or paused, without its cleanup. It returns when that is durable.
 func (r Run[Res]) Terminate(ctx context.Context, reason string) error {
-	_, err := r.client.Workflows().InterruptExecution(ctx, &crusterv1.InterruptExecutionRequest{
-		Namespace: r.client.namespace, Execution: r.name, Reason: reason, Terminate: true,
+	_, err := r.client.Workflows().TerminateExecution(ctx, &crusterv1.TerminateExecutionRequest{
+		Namespace: r.client.namespace, Execution: r.name, Reason: reason,
 	})
 	return err
 }
 
 // ResumeToStop is Interrupt, and lets an execution that is paused go on for it: it cleans up and ends.
 func (r Run[Res]) ResumeToStop(ctx context.Context, reason string) error {
-	_, err := r.client.Workflows().InterruptExecution(ctx, &crusterv1.InterruptExecutionRequest{
-		Namespace: r.client.namespace, Execution: r.name, Reason: reason, Resume: true,
+	_, err := r.client.Workflows().ResumeExecution(ctx, &crusterv1.ResumeExecutionRequest{
+		Namespace: r.client.namespace, Execution: r.name, Interrupt: true, Reason: reason,
 	})
 	return err
 }

@@ -23,9 +23,9 @@ func TestStartWaitPollInterrupt(t *testing.T) {
 		return &crusterv1.StartExecutionResponse{Execution: running, Existed: true}, nil
 	}
 	state := running
-	b.workflows.poll = func(req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+	b.workflows.poll = func(req *crusterv1.GetExecutionRequest) (*crusterv1.GetExecutionResponse, error) {
 		require.Equal(t, "shop/Buy/k", req.GetExecution())
-		return &crusterv1.PollResponse{Execution: state}, nil
+		return &crusterv1.GetExecutionResponse{Execution: state}, nil
 	}
 	b.workflows.wait = func(*crusterv1.WaitExecutionRequest) (*crusterv1.WaitExecutionResponse, error) {
 		return &crusterv1.WaitExecutionResponse{Execution: state}, nil

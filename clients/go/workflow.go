@@ -85,13 +85,11 @@ func (w WorkflowOf[Req, Res]) Execute(ctx context.Context, req Req) (Res, error)
 	if err != nil {
 		return none, err
 	}
-	resp, err := w.client.Workflows().Execute(ctx, &crusterv1.ExecuteRequest{
-		Start: start, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
-	})
+	exec, _, err := w.client.Execute(ctx, start, crusterv1.Encoding_ENCODING_MSGPACK)
 	if err != nil {
 		return none, err
 	}
-	return resultOf[Res](resp.GetExecution())
+	return resultOf[Res](exec)
 }
 
 // Start starts an execution, or finds the execution started with the same key. It returns as soon

@@ -13,10 +13,10 @@ import (
 func TestExecuteIsTyped(t *testing.T) {
 	t.Parallel()
 	b := setup(t, client.WithNamespace("acme"))
-	var got *crusterv1.ExecuteRequest
-	b.host.execute = func(req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	var got *crusterv1.StartExecutionRequest
+	b.host.execute = func(req *crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		got = req
-		return &crusterv1.ExecuteResponse{Execution: completed(receipt{7})}, nil
+		return &crusterv1.StartExecutionResponse{Execution: completed(receipt{7})}, nil
 	}
 
 	buy := client.Workflow[order, receipt](b.client, "shop/Buy")
@@ -38,10 +38,10 @@ func TestExecuteIsTyped(t *testing.T) {
 func TestWorkflowFailuresAreRunErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 		e := abi.Errorf(abi.CodeWorkflowFailed, "no money")
 		e.Type = "broke"
-		return &crusterv1.ExecuteResponse{Execution: failed(crusterv1.State_STATE_FAILED, e)}, nil
+		return &crusterv1.StartExecutionResponse{Execution: failed(crusterv1.State_STATE_FAILED, e)}, nil
 	}
 
 	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
@@ -57,8 +57,8 @@ func TestWorkflowFailuresAreRunErrors(t *testing.T) {
 func TestResultOfAnotherTypeIsTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		return &crusterv1.ExecuteResponse{Execution: completed("text")}, nil
+	b.host.execute = func(*crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
+		return &crusterv1.StartExecutionResponse{Execution: completed("text")}, nil
 	}
 
 	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})

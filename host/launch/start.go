@@ -3,6 +3,8 @@ package launch
 import (
 	"cmp"
 	"context"
+	"errors"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/request"
@@ -39,8 +41,10 @@ func (l *Launcher) Start(ctx context.Context, req StartRequest) (row *journal.Ex
 }
 
 // Execute starts an execution, or finds the execution started under the same key, and returns it once it has ended or
-// paused.
-func (l *Launcher) Execute(ctx context.Context, req StartRequest) (row *journal.Execution, existed bool, err error) {
+// paused, or as it is after the wait; without a wait there is no bound.
+func (l *Launcher) Execute(
+	ctx context.Context, req StartRequest, wait time.Duration,
+) (row *journal.Execution, existed bool, err error) {
 	row, err = l.admit(ctx, req)
 	if err != nil {
 		return nil, false, err
@@ -49,14 +53,19 @@ func (l *Launcher) Execute(ctx context.Context, req StartRequest) (row *journal.
 	waiting := l.deps.Executions.Ends.Await(request.RefTo(row))
 	defer waiting.Stop()
 	row, existed, err = l.deps.Executions.Starter.Launch(ctx, row, req.IfFinished, nil)
-	switch {
-	case err != nil || row.State != journal.Running:
-	case existed:
-		row, err = l.deps.Executions.Ends.Wait(ctx, request.RefTo(row))
-	default:
-		row, err = waiting.Result(ctx)
+	if err != nil || row.State != journal.Running {
+		return row, existed, err
 	}
-	return row, existed, err
+	var ended *journal.Execution
+	if existed {
+		ended, err = l.deps.Executions.Ends.WaitWithin(ctx, request.RefTo(row), wait)
+	} else {
+		ended, err = waiting.ResultWithin(ctx, wait)
+	}
+	if errors.Is(err, request.ErrWaitOver) {
+		return row, existed, nil
+	}
+	return ended, existed, err
 }
 
 // admit is prepare of a start that the host may refuse because it is full.

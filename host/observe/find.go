@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
@@ -67,16 +68,27 @@ func (o *Observer) Wait(ctx context.Context, namespace, name string) (row *journ
 	return row, err
 }
 
-// WaitRun is Wait for a run as PollRun finds it.
-func (o *Observer) WaitRun(ctx context.Context, namespace, name, run string) (*journal.Execution, error) {
+// WaitRun is Wait for a run as PollRun finds it. After the wait it returns the run as it is then; without a wait there
+// is no bound.
+func (o *Observer) WaitRun(
+	ctx context.Context, namespace, name, run string, wait time.Duration,
+) (row *journal.Execution, err error) {
 	if run == "" {
-		return o.Wait(ctx, namespace, name)
+		err = o.WithRef(ctx, namespace, name, func(ref request.Ref) error {
+			row, err = o.deps.Executions.Ends.WaitWithin(ctx, ref, wait)
+			return err
+		})
+	} else {
+		row, err = o.PollRun(ctx, namespace, name, run)
+		if err != nil || row.Superseded > 0 {
+			return row, err
+		}
+		row, err = o.deps.Executions.Ends.WaitWithin(ctx, request.RefTo(row), wait)
 	}
-	row, err := o.PollRun(ctx, namespace, name, run)
-	if err != nil || row.Superseded > 0 {
-		return row, err
+	if errors.Is(err, request.ErrWaitOver) {
+		return o.PollRun(ctx, namespace, name, run)
 	}
-	return o.deps.Executions.Ends.Wait(ctx, request.RefTo(row))
+	return row, err
 }
 
 // WithRef hands f the reference to an execution by its name.

@@ -57,7 +57,7 @@ func gate(t *testing.T, certificate tls.Certificate) (addr string) {
 			<-stream.Context().Done()
 			return status.FromContextError(stream.Context().Err()).Err()
 		}
-		req := &crusterv1.PollRequest{}
+		req := &crusterv1.GetExecutionRequest{}
 		if err := stream.RecvMsg(req); err != nil {
 			return err
 		}

@@ -59,10 +59,14 @@ func stopAtTheLimit(t *testing.T, l language, p *harness.Process) {
 	require.NoError(t, err)
 	_, err = run.Wait(t.Context())
 	require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(err), "%v", err)
-	d, err := c.Workflows().GetExecution(t.Context(), &crusterv1.GetExecutionRequest{Execution: run.Execution()})
+	d, err := c.Workflows().GetExecution(
+		t.Context(), &crusterv1.GetExecutionRequest{
+			View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: run.Execution(),
+		},
+	)
 	require.NoError(t, err)
-	require.EqualValues(t, limit, d.GetEntryLimit())
-	require.Greater(t, d.GetEntries(), uint64(limit))
+	require.EqualValues(t, limit, d.GetDetails().GetEntryLimit())
+	require.Greater(t, d.GetDetails().GetEntries(), uint64(limit))
 
 	p.Kill()
 	require.Contains(t, p.Log(), "the journal comes near its limit")

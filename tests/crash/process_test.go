@@ -211,7 +211,7 @@ func (g overGRPC) fork(ctx context.Context, execution string, at uint64, key str
 }
 
 func (g overGRPC) run(ctx context.Context, execution string) (string, error) {
-	resp, err := g.client.Workflows().Poll(ctx, &crusterv1.PollRequest{Execution: execution})
+	resp, err := g.client.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{Execution: execution})
 	return resp.GetExecution().GetRunId(), err
 }
 
@@ -249,12 +249,14 @@ func (g overGRPC) trigger(ctx context.Context, schedule, request string) (string
 }
 
 func (g overGRPC) pending(ctx context.Context, execution string) ([]string, error) {
-	resp, err := g.client.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{Execution: execution})
+	resp, err := g.client.Workflows().GetExecution(
+		ctx, &crusterv1.GetExecutionRequest{View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: execution},
+	)
 	if err != nil {
 		return nil, err
 	}
 	var ops []string
-	for _, p := range resp.GetPending() {
+	for _, p := range resp.GetDetails().GetPending() {
 		ops = append(ops, p.GetKind()+" "+p.GetName())
 	}
 	return ops, nil

@@ -90,9 +90,15 @@ func text(m *crusterv1.FollowExecutionResponse, err error) string {
 // atTheGate waits until the execution waits for its gate.
 func (b *bench) atTheGate() {
 	harness.Eventually(b.t, "the execution waits for the gate", func() bool {
-		d, err := b.client.Workflows().GetExecution(b.t.Context(), &crusterv1.GetExecutionRequest{Execution: later})
+		d, err := b.client.Workflows().GetExecution(
+			b.t.Context(), &crusterv1.GetExecutionRequest{
+				View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: later,
+			},
+		)
 		require.NoError(b.t, err)
-		return slices.ContainsFunc(d.GetPending(), func(p *crusterv1.PendingOp) bool { return p.GetName() == "gate" })
+		return slices.ContainsFunc(
+			d.GetDetails().GetPending(), func(p *crusterv1.PendingOp) bool { return p.GetName() == "gate" },
+		)
 	})
 }
 

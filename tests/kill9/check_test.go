@@ -64,7 +64,11 @@ func checkResult(t *testing.T, rec *record) {
 // either this very request, from a try that got no reply, or none, and then the execution ended by itself. An execution
 // that ends as interrupted was interrupted, and its guest was told so.
 func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *record) {
-	described, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{Execution: rec.execution})
+	described, err := c.Workflows().GetExecution(
+		ctx, &crusterv1.GetExecutionRequest{
+			View: crusterv1.ExecutionView_EXECUTION_VIEW_FULL, Execution: rec.execution,
+		},
+	)
 	require.NoError(t, err)
 	recorded := described.GetExecution().GetInterruption()
 	if recorded != nil {

@@ -57,11 +57,12 @@ func standLoops(t *testing.T, at store) {
 	require.EqualValues(t, loops, h.process.Metric("cruster_activities_running"))
 	for i := range loops {
 		d, err := h.client.Workflows().GetExecution(t.Context(), &crusterv1.GetExecutionRequest{
+			View:      crusterv1.ExecutionView_EXECUTION_VIEW_FULL,
 			Execution: "storm/Spin/" + text(i),
 		})
 		require.NoError(t, err)
 		var attempts []uint32
-		for _, op := range d.GetPending() {
+		for _, op := range d.GetDetails().GetPending() {
 			if op.GetKind() == abi.OpActivity {
 				attempts = append(attempts, op.GetAttempt())
 			}

@@ -361,9 +361,9 @@ type Execution struct {
 	// Tells this run from others that had, or will have, the same name, in
 	// hex.
 	RunId string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// The attributes for searches, by name. Describe and List tell them.
+	// The attributes for searches, by name. Lists and EXECUTION_VIEW_FULL have them.
 	Attributes []*Attribute `protobuf:"bytes,15,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// How far it says that it is, for people. Describe and List tell it.
+	// How far it says that it is, for people. Lists and EXECUTION_VIEW_FULL have it.
 	Progress *Progress `protobuf:"bytes,16,opt,name=progress,proto3" json:"progress,omitempty"`
 	// How many runs of the execution came before this one: each has continued as the next.
 	Continued uint32 `protobuf:"varint,17,opt,name=continued,proto3" json:"continued,omitempty"`

@@ -31,9 +31,9 @@ const (
 // promise can be settled before the workflow awaits it, and only once: the
 // first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
 type DeferredServiceClient interface {
-	// Resolve settles a promise with a value.
+	// ResolveDeferred settles a promise with a value.
 	ResolveDeferred(ctx context.Context, in *ResolveDeferredRequest, opts ...grpc.CallOption) (*ResolveDeferredResponse, error)
-	// Reject settles a promise with an error.
+	// RejectDeferred settles a promise with an error.
 	RejectDeferred(ctx context.Context, in *RejectDeferredRequest, opts ...grpc.CallOption) (*RejectDeferredResponse, error)
 }
 
@@ -73,9 +73,9 @@ func (c *deferredServiceClient) RejectDeferred(ctx context.Context, in *RejectDe
 // promise can be settled before the workflow awaits it, and only once: the
 // first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
 type DeferredServiceServer interface {
-	// Resolve settles a promise with a value.
+	// ResolveDeferred settles a promise with a value.
 	ResolveDeferred(context.Context, *ResolveDeferredRequest) (*ResolveDeferredResponse, error)
-	// Reject settles a promise with an error.
+	// RejectDeferred settles a promise with an error.
 	RejectDeferred(context.Context, *RejectDeferredRequest) (*RejectDeferredResponse, error)
 	mustEmbedUnimplementedDeferredServiceServer()
 }

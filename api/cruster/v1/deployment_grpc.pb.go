@@ -32,22 +32,22 @@ const (
 //
 // DeploymentService uploads modules and lists deployments.
 type DeploymentServiceClient interface {
-	// Push uploads a module in one message and points a deployment at it. If the
+	// PushModule uploads a module in one message and points a deployment at it. If the
 	// module is not acceptable, nothing is stored.
 	PushModule(ctx context.Context, in *PushModuleRequest, opts ...grpc.CallOption) (*PushModuleResponse, error)
-	// PushStream is Push in pieces, for clients whose messages are bounded: first
+	// UploadModule is PushModule in pieces, for clients whose messages are bounded: first
 	// one message with the metadata, then chunks of the binary in order.
 	UploadModule(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModuleRequest, UploadModuleResponse], error)
-	// Check replays every open execution of a deployment, running or paused, on a
+	// CheckModule replays every open execution of a deployment, running or paused, on a
 	// module that need not be deployed, and answers for one after the other whether
 	// the module fits. It writes nothing. First comes one message with the metadata,
 	// then chunks of the binary in order; the answers begin once the caller has sent
 	// all. If a push of the module would be refused because of the types of its entities,
 	// the stream ends with the error of that push, CR-1014: the answers are complete.
 	CheckModule(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckModuleRequest, CheckModuleResponse], error)
-	// List returns the deployments of a namespace, by name.
+	// ListDeployments returns the deployments of a namespace, by name.
 	ListDeployments(ctx context.Context, in *ListDeploymentsRequest, opts ...grpc.CallOption) (*ListDeploymentsResponse, error)
-	// Describe returns the contents of one deployment.
+	// GetDeployment returns the contents of one deployment.
 	GetDeployment(ctx context.Context, in *GetDeploymentRequest, opts ...grpc.CallOption) (*GetDeploymentResponse, error)
 }
 
@@ -121,22 +121,22 @@ func (c *deploymentServiceClient) GetDeployment(ctx context.Context, in *GetDepl
 //
 // DeploymentService uploads modules and lists deployments.
 type DeploymentServiceServer interface {
-	// Push uploads a module in one message and points a deployment at it. If the
+	// PushModule uploads a module in one message and points a deployment at it. If the
 	// module is not acceptable, nothing is stored.
 	PushModule(context.Context, *PushModuleRequest) (*PushModuleResponse, error)
-	// PushStream is Push in pieces, for clients whose messages are bounded: first
+	// UploadModule is PushModule in pieces, for clients whose messages are bounded: first
 	// one message with the metadata, then chunks of the binary in order.
 	UploadModule(grpc.ClientStreamingServer[UploadModuleRequest, UploadModuleResponse]) error
-	// Check replays every open execution of a deployment, running or paused, on a
+	// CheckModule replays every open execution of a deployment, running or paused, on a
 	// module that need not be deployed, and answers for one after the other whether
 	// the module fits. It writes nothing. First comes one message with the metadata,
 	// then chunks of the binary in order; the answers begin once the caller has sent
 	// all. If a push of the module would be refused because of the types of its entities,
 	// the stream ends with the error of that push, CR-1014: the answers are complete.
 	CheckModule(grpc.BidiStreamingServer[CheckModuleRequest, CheckModuleResponse]) error
-	// List returns the deployments of a namespace, by name.
+	// ListDeployments returns the deployments of a namespace, by name.
 	ListDeployments(context.Context, *ListDeploymentsRequest) (*ListDeploymentsResponse, error)
-	// Describe returns the contents of one deployment.
+	// GetDeployment returns the contents of one deployment.
 	GetDeployment(context.Context, *GetDeploymentRequest) (*GetDeploymentResponse, error)
 	mustEmbedUnimplementedDeploymentServiceServer()
 }

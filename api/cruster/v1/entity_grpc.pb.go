@@ -42,44 +42,44 @@ const (
 // repeated: within the host's request window it is performed once, and answered
 // the same each time.
 type EntityServiceClient interface {
-	// Call performs an operation and answers with its outcome. If the operation
+	// CallEntity performs an operation and answers with its outcome. If the operation
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
 	CallEntity(ctx context.Context, in *CallEntityRequest, opts ...grpc.CallOption) (*CallEntityResponse, error)
-	// Calls performs many operations over one stream, for a client that has many
+	// StreamCalls performs many operations over one stream, for a client that has many
 	// under way at a time: several travel in one message, and each costs a fraction
 	// of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
 	// client that wants no more ends its side, and receives the answers under way. A
 	// host that ends the stream says up to which call it took them. A connection has
 	// few such streams; further ones are refused (CR-5002).
 	StreamCalls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamCallsRequest, StreamCallsResponse], error)
-	// Send has an operation performed without waiting for it. It answers as soon as
+	// SendToEntity has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	SendToEntity(ctx context.Context, in *SendToEntityRequest, opts ...grpc.CallOption) (*SendToEntityResponse, error)
-	// State reads the state of an entity: the effect of all operations that were answered
+	// GetEntity reads the state of an entity: the effect of all operations that were answered
 	// before.
 	GetEntity(ctx context.Context, in *GetEntityRequest, opts ...grpc.CallOption) (*GetEntityResponse, error)
-	// List pages through the entities that have a state, by type and id.
+	// ListEntities pages through the entities that have a state, by type and id.
 	ListEntities(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error)
-	// Destroy deletes the state of an entity. Calls that came before are performed
+	// DestroyEntity deletes the state of an entity. Calls that came before are performed
 	// first; a later call makes another entity of the same name.
 	DestroyEntity(ctx context.Context, in *DestroyEntityRequest, opts ...grpc.CallOption) (*DestroyEntityResponse, error)
-	// ListLocks pages through the entities that executions have locked, and tells
+	// ListEntityLocks pages through the entities that executions have locked, and tells
 	// the executions that wait for them.
 	ListEntityLocks(ctx context.Context, in *ListEntityLocksRequest, opts ...grpc.CallOption) (*ListEntityLocksResponse, error)
-	// Unlock takes the lock of an entity away from the execution that has it. The
+	// UnlockEntity takes the lock of an entity away from the execution that has it. The
 	// critical section of that execution is broken: others may change the entity, and
 	// its next call of the entity fails. It is for operators who know that it will not
 	// come to its end.
 	UnlockEntity(ctx context.Context, in *UnlockEntityRequest, opts ...grpc.CallOption) (*UnlockEntityResponse, error)
-	// ListParked pages through messages that were acknowledged and could not be
+	// ListParkedMessages pages through messages that were acknowledged and could not be
 	// performed, by type, id and position. They are kept until they are retried or
 	// dropped.
 	ListParkedMessages(ctx context.Context, in *ListParkedMessagesRequest, opts ...grpc.CallOption) (*ListParkedMessagesResponse, error)
-	// RetryParked has parked messages of an entity performed, in their places. A message that
+	// RetryParkedMessages has parked messages of an entity performed, in their places. A message that
 	// cannot be performed is parked again.
 	RetryParkedMessages(ctx context.Context, in *RetryParkedMessagesRequest, opts ...grpc.CallOption) (*RetryParkedMessagesResponse, error)
-	// DropParked gives parked messages of an entity up, for good. A sender that repeats
+	// DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
 	// one is told so (CR-6016).
 	DropParkedMessages(ctx context.Context, in *DropParkedMessagesRequest, opts ...grpc.CallOption) (*DropParkedMessagesResponse, error)
 }
@@ -215,44 +215,44 @@ func (c *entityServiceClient) DropParkedMessages(ctx context.Context, in *DropPa
 // repeated: within the host's request window it is performed once, and answered
 // the same each time.
 type EntityServiceServer interface {
-	// Call performs an operation and answers with its outcome. If the operation
+	// CallEntity performs an operation and answers with its outcome. If the operation
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
 	CallEntity(context.Context, *CallEntityRequest) (*CallEntityResponse, error)
-	// Calls performs many operations over one stream, for a client that has many
+	// StreamCalls performs many operations over one stream, for a client that has many
 	// under way at a time: several travel in one message, and each costs a fraction
 	// of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
 	// client that wants no more ends its side, and receives the answers under way. A
 	// host that ends the stream says up to which call it took them. A connection has
 	// few such streams; further ones are refused (CR-5002).
 	StreamCalls(grpc.BidiStreamingServer[StreamCallsRequest, StreamCallsResponse]) error
-	// Send has an operation performed without waiting for it. It answers as soon as
+	// SendToEntity has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	SendToEntity(context.Context, *SendToEntityRequest) (*SendToEntityResponse, error)
-	// State reads the state of an entity: the effect of all operations that were answered
+	// GetEntity reads the state of an entity: the effect of all operations that were answered
 	// before.
 	GetEntity(context.Context, *GetEntityRequest) (*GetEntityResponse, error)
-	// List pages through the entities that have a state, by type and id.
+	// ListEntities pages through the entities that have a state, by type and id.
 	ListEntities(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error)
-	// Destroy deletes the state of an entity. Calls that came before are performed
+	// DestroyEntity deletes the state of an entity. Calls that came before are performed
 	// first; a later call makes another entity of the same name.
 	DestroyEntity(context.Context, *DestroyEntityRequest) (*DestroyEntityResponse, error)
-	// ListLocks pages through the entities that executions have locked, and tells
+	// ListEntityLocks pages through the entities that executions have locked, and tells
 	// the executions that wait for them.
 	ListEntityLocks(context.Context, *ListEntityLocksRequest) (*ListEntityLocksResponse, error)
-	// Unlock takes the lock of an entity away from the execution that has it. The
+	// UnlockEntity takes the lock of an entity away from the execution that has it. The
 	// critical section of that execution is broken: others may change the entity, and
 	// its next call of the entity fails. It is for operators who know that it will not
 	// come to its end.
 	UnlockEntity(context.Context, *UnlockEntityRequest) (*UnlockEntityResponse, error)
-	// ListParked pages through messages that were acknowledged and could not be
+	// ListParkedMessages pages through messages that were acknowledged and could not be
 	// performed, by type, id and position. They are kept until they are retried or
 	// dropped.
 	ListParkedMessages(context.Context, *ListParkedMessagesRequest) (*ListParkedMessagesResponse, error)
-	// RetryParked has parked messages of an entity performed, in their places. A message that
+	// RetryParkedMessages has parked messages of an entity performed, in their places. A message that
 	// cannot be performed is parked again.
 	RetryParkedMessages(context.Context, *RetryParkedMessagesRequest) (*RetryParkedMessagesResponse, error)
-	// DropParked gives parked messages of an entity up, for good. A sender that repeats
+	// DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
 	// one is told so (CR-6016).
 	DropParkedMessages(context.Context, *DropParkedMessagesRequest) (*DropParkedMessagesResponse, error)
 	mustEmbedUnimplementedEntityServiceServer()

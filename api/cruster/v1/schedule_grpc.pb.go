@@ -40,25 +40,25 @@ const (
 // the host meanwhile: the key of the execution is made of the schedule and the
 // time.
 type ScheduleServiceClient interface {
-	// Create makes a schedule. Its first tick is the first after this moment.
+	// CreateSchedule makes a schedule. Its first tick is the first after this moment.
 	CreateSchedule(ctx context.Context, in *CreateScheduleRequest, opts ...grpc.CallOption) (*CreateScheduleResponse, error)
-	// Update replaces the definition of a schedule. Ticks of the new times
+	// UpdateSchedule replaces the definition of a schedule. Ticks of the new times
 	// begin after this moment.
 	UpdateSchedule(ctx context.Context, in *UpdateScheduleRequest, opts ...grpc.CallOption) (*UpdateScheduleResponse, error)
-	// Describe returns a schedule with its last runs and its next times.
+	// GetSchedule returns a schedule with its last runs and its next times.
 	GetSchedule(ctx context.Context, in *GetScheduleRequest, opts ...grpc.CallOption) (*GetScheduleResponse, error)
-	// List returns the schedules of a namespace, by name.
+	// ListSchedules returns the schedules of a namespace, by name.
 	ListSchedules(ctx context.Context, in *ListSchedulesRequest, opts ...grpc.CallOption) (*ListSchedulesResponse, error)
-	// Pause has no tick started until the schedule is resumed. Ticks of the time
+	// PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
 	// between are gone.
 	PauseSchedule(ctx context.Context, in *PauseScheduleRequest, opts ...grpc.CallOption) (*PauseScheduleResponse, error)
-	// Resume lets a paused schedule go on.
+	// ResumeSchedule lets a paused schedule go on.
 	ResumeSchedule(ctx context.Context, in *ResumeScheduleRequest, opts ...grpc.CallOption) (*ResumeScheduleResponse, error)
-	// Trigger starts a run now, by the overlap policy, also of a paused schedule.
+	// TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule.
 	TriggerSchedule(ctx context.Context, in *TriggerScheduleRequest, opts ...grpc.CallOption) (*TriggerScheduleResponse, error)
-	// Backfill starts the ticks of a range of times that have not been started.
+	// BackfillSchedule starts the ticks of a range of times that have not been started.
 	BackfillSchedule(ctx context.Context, in *BackfillScheduleRequest, opts ...grpc.CallOption) (*BackfillScheduleResponse, error)
-	// Delete deletes a schedule. Its runs go on.
+	// DeleteSchedule deletes a schedule. Its runs go on.
 	DeleteSchedule(ctx context.Context, in *DeleteScheduleRequest, opts ...grpc.CallOption) (*DeleteScheduleResponse, error)
 }
 
@@ -170,25 +170,25 @@ func (c *scheduleServiceClient) DeleteSchedule(ctx context.Context, in *DeleteSc
 // the host meanwhile: the key of the execution is made of the schedule and the
 // time.
 type ScheduleServiceServer interface {
-	// Create makes a schedule. Its first tick is the first after this moment.
+	// CreateSchedule makes a schedule. Its first tick is the first after this moment.
 	CreateSchedule(context.Context, *CreateScheduleRequest) (*CreateScheduleResponse, error)
-	// Update replaces the definition of a schedule. Ticks of the new times
+	// UpdateSchedule replaces the definition of a schedule. Ticks of the new times
 	// begin after this moment.
 	UpdateSchedule(context.Context, *UpdateScheduleRequest) (*UpdateScheduleResponse, error)
-	// Describe returns a schedule with its last runs and its next times.
+	// GetSchedule returns a schedule with its last runs and its next times.
 	GetSchedule(context.Context, *GetScheduleRequest) (*GetScheduleResponse, error)
-	// List returns the schedules of a namespace, by name.
+	// ListSchedules returns the schedules of a namespace, by name.
 	ListSchedules(context.Context, *ListSchedulesRequest) (*ListSchedulesResponse, error)
-	// Pause has no tick started until the schedule is resumed. Ticks of the time
+	// PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
 	// between are gone.
 	PauseSchedule(context.Context, *PauseScheduleRequest) (*PauseScheduleResponse, error)
-	// Resume lets a paused schedule go on.
+	// ResumeSchedule lets a paused schedule go on.
 	ResumeSchedule(context.Context, *ResumeScheduleRequest) (*ResumeScheduleResponse, error)
-	// Trigger starts a run now, by the overlap policy, also of a paused schedule.
+	// TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule.
 	TriggerSchedule(context.Context, *TriggerScheduleRequest) (*TriggerScheduleResponse, error)
-	// Backfill starts the ticks of a range of times that have not been started.
+	// BackfillSchedule starts the ticks of a range of times that have not been started.
 	BackfillSchedule(context.Context, *BackfillScheduleRequest) (*BackfillScheduleResponse, error)
-	// Delete deletes a schedule. Its runs go on.
+	// DeleteSchedule deletes a schedule. Its runs go on.
 	DeleteSchedule(context.Context, *DeleteScheduleRequest) (*DeleteScheduleResponse, error)
 	mustEmbedUnimplementedScheduleServiceServer()
 }

@@ -9,6 +9,7 @@ package crusterv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -83,6 +84,59 @@ func (x IfFinished) Number() protoreflect.EnumNumber {
 // Deprecated: Use IfFinished.Descriptor instead.
 func (IfFinished) EnumDescriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{0}
+}
+
+// ExecutionView is a part of an execution.
+type ExecutionView int32
+
+const (
+	// As EXECUTION_VIEW_BASIC.
+	ExecutionView_EXECUTION_VIEW_UNSPECIFIED ExecutionView = 0
+	// The execution, with its result or error.
+	ExecutionView_EXECUTION_VIEW_BASIC ExecutionView = 1
+	// The execution and its details: input, open ops, deferreds, messages, earlier runs.
+	ExecutionView_EXECUTION_VIEW_FULL ExecutionView = 2
+)
+
+// Enum value maps for ExecutionView.
+var (
+	ExecutionView_name = map[int32]string{
+		0: "EXECUTION_VIEW_UNSPECIFIED",
+		1: "EXECUTION_VIEW_BASIC",
+		2: "EXECUTION_VIEW_FULL",
+	}
+	ExecutionView_value = map[string]int32{
+		"EXECUTION_VIEW_UNSPECIFIED": 0,
+		"EXECUTION_VIEW_BASIC":       1,
+		"EXECUTION_VIEW_FULL":        2,
+	}
+)
+
+func (x ExecutionView) Enum() *ExecutionView {
+	p := new(ExecutionView)
+	*p = x
+	return p
+}
+
+func (x ExecutionView) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExecutionView) Descriptor() protoreflect.EnumDescriptor {
+	return file_cruster_v1_workflow_proto_enumTypes[1].Descriptor()
+}
+
+func (ExecutionView) Type() protoreflect.EnumType {
+	return &file_cruster_v1_workflow_proto_enumTypes[1]
+}
+
+func (x ExecutionView) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExecutionView.Descriptor instead.
+func (ExecutionView) EnumDescriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{1}
 }
 
 // StartOptions say what to start.
@@ -226,10 +280,13 @@ func (*StartOptions_RawKey) isStartOptions_Idempotency() {}
 // StartExecutionRequest asks for a start.
 type StartExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to start.
+	// The workflow, its input and its key.
 	Start *StartOptions `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// The wanted form of the result, if there is one already.
-	Encoding      Encoding `protobuf:"varint,2,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The wanted form of the result.
+	Encoding Encoding `protobuf:"varint,2,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// How long to wait for the end of the execution, at most an hour; absent means not at all. A
+	// caller that wants to wait for longer goes on with WaitExecution.
+	Wait          *durationpb.Duration `protobuf:"bytes,3,opt,name=wait,proto3" json:"wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,10 +335,17 @@ func (x *StartExecutionRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
+func (x *StartExecutionRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
 // StartExecutionResponse is the started execution.
 type StartExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The execution, with its result if it has finished already.
+	// The execution as it is: with its result or error if its state is final.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
 	// Whether it had been started before.
 	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
@@ -333,372 +397,26 @@ func (x *StartExecutionResponse) GetExisted() bool {
 	return false
 }
 
-// ExecuteRequest asks for a start and its result.
-type ExecuteRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to start.
-	Start *StartOptions `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// The wanted form of the result.
-	Encoding      Encoding `protobuf:"varint,2,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExecuteRequest) Reset() {
-	*x = ExecuteRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExecuteRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExecuteRequest) ProtoMessage() {}
-
-func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExecuteRequest.ProtoReflect.Descriptor instead.
-func (*ExecuteRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ExecuteRequest) GetStart() *StartOptions {
-	if x != nil {
-		return x.Start
-	}
-	return nil
-}
-
-func (x *ExecuteRequest) GetEncoding() Encoding {
-	if x != nil {
-		return x.Encoding
-	}
-	return Encoding_ENCODING_UNSPECIFIED
-}
-
-// ExecuteResponse is how the workflow went.
-type ExecuteResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The execution: look at its state, then at its result or error.
-	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
-	// Whether it had been started before.
-	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExecuteResponse) Reset() {
-	*x = ExecuteResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExecuteResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExecuteResponse) ProtoMessage() {}
-
-func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExecuteResponse.ProtoReflect.Descriptor instead.
-func (*ExecuteResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *ExecuteResponse) GetExecution() *Execution {
-	if x != nil {
-		return x.Execution
-	}
-	return nil
-}
-
-func (x *ExecuteResponse) GetExisted() bool {
-	if x != nil {
-		return x.Existed
-	}
-	return false
-}
-
-// PollRequest asks how far an execution is.
-type PollRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant; empty means "default".
-	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The execution: "deployment/Workflow/key".
-	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// The wanted form of the result.
-	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
-	// The run, in hex: the newest or an earlier one; empty means the newest.
-	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PollRequest) Reset() {
-	*x = PollRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PollRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PollRequest) ProtoMessage() {}
-
-func (x *PollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PollRequest.ProtoReflect.Descriptor instead.
-func (*PollRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *PollRequest) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *PollRequest) GetExecution() string {
-	if x != nil {
-		return x.Execution
-	}
-	return ""
-}
-
-func (x *PollRequest) GetEncoding() Encoding {
-	if x != nil {
-		return x.Encoding
-	}
-	return Encoding_ENCODING_UNSPECIFIED
-}
-
-func (x *PollRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-// PollResponse is how far the execution is.
-type PollResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The execution as it is.
-	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PollResponse) Reset() {
-	*x = PollResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PollResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PollResponse) ProtoMessage() {}
-
-func (x *PollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PollResponse.ProtoReflect.Descriptor instead.
-func (*PollResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *PollResponse) GetExecution() *Execution {
-	if x != nil {
-		return x.Execution
-	}
-	return nil
-}
-
-// WaitExecutionRequest asks for the end of an execution.
-type WaitExecutionRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant; empty means "default".
-	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The execution: "deployment/Workflow/key".
-	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// The wanted form of the result.
-	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
-	// The run, as in PollRequest.
-	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WaitExecutionRequest) Reset() {
-	*x = WaitExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WaitExecutionRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WaitExecutionRequest) ProtoMessage() {}
-
-func (x *WaitExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WaitExecutionRequest.ProtoReflect.Descriptor instead.
-func (*WaitExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *WaitExecutionRequest) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *WaitExecutionRequest) GetExecution() string {
-	if x != nil {
-		return x.Execution
-	}
-	return ""
-}
-
-func (x *WaitExecutionRequest) GetEncoding() Encoding {
-	if x != nil {
-		return x.Encoding
-	}
-	return Encoding_ENCODING_UNSPECIFIED
-}
-
-func (x *WaitExecutionRequest) GetRunId() string {
-	if x != nil {
-		return x.RunId
-	}
-	return ""
-}
-
-// WaitExecutionResponse is how the execution ended, or why it is paused.
-type WaitExecutionResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The execution, final or paused.
-	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WaitExecutionResponse) Reset() {
-	*x = WaitExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WaitExecutionResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WaitExecutionResponse) ProtoMessage() {}
-
-func (x *WaitExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WaitExecutionResponse.ProtoReflect.Descriptor instead.
-func (*WaitExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *WaitExecutionResponse) GetExecution() *Execution {
-	if x != nil {
-		return x.Execution
-	}
-	return nil
-}
-
-// GetExecutionRequest asks for the state of an execution.
+// GetExecutionRequest asks how far an execution is.
 type GetExecutionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// The wanted form of input, result and values.
+	// The wanted form of payloads.
 	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
-	// The run, as in PollRequest.
-	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The run, in hex: the newest or an earlier one; empty means the newest.
+	RunId string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The wanted part.
+	View          ExecutionView `protobuf:"varint,5,opt,name=view,proto3,enum=cruster.v1.ExecutionView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetExecutionRequest) Reset() {
 	*x = GetExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[9]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +428,7 @@ func (x *GetExecutionRequest) String() string {
 func (*GetExecutionRequest) ProtoMessage() {}
 
 func (x *GetExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[9]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +441,7 @@ func (x *GetExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExecutionRequest.ProtoReflect.Descriptor instead.
 func (*GetExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{9}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetExecutionRequest) GetNamespace() string {
@@ -754,55 +472,27 @@ func (x *GetExecutionRequest) GetRunId() string {
 	return ""
 }
 
-// GetExecutionResponse is the state of the execution.
+func (x *GetExecutionRequest) GetView() ExecutionView {
+	if x != nil {
+		return x.View
+	}
+	return ExecutionView_EXECUTION_VIEW_UNSPECIFIED
+}
+
+// GetExecutionResponse is how far the execution is.
 type GetExecutionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution as it is.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
-	// Its request.
-	Input *Payload `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
-	// How many entries its journal has.
-	Entries uint64 `protobuf:"varint,3,opt,name=entries,proto3" json:"entries,omitempty"`
-	// Whether an instance of it is in the host's memory.
-	Resident bool `protobuf:"varint,4,opt,name=resident,proto3" json:"resident,omitempty"`
-	// The ops that it waits for: the first of them, if they are many.
-	Pending []*PendingOp `protobuf:"bytes,5,rep,name=pending,proto3" json:"pending,omitempty"`
-	// Its deferreds that are settled: the first of them by name, if they are many.
-	Deferreds []*SettledDeferred `protobuf:"bytes,6,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
-	// The changes of the code that it was asked about (Patched): each once, at most
-	// 1000.
-	Patches []*Patch `protobuf:"bytes,7,rep,name=patches,proto3" json:"patches,omitempty"`
-	// How many ops that it waits for are left out.
-	PendingOmitted uint32 `protobuf:"varint,8,opt,name=pending_omitted,json=pendingOmitted,proto3" json:"pending_omitted,omitempty"`
-	// How many settled deferreds are left out.
-	DeferredsOmitted uint32 `protobuf:"varint,9,opt,name=deferreds_omitted,json=deferredsOmitted,proto3" json:"deferreds_omitted,omitempty"`
-	// The fuel that the turns of a running execution have used so far, for its computations.
-	// It follows from the module and the journal. Activities are not part of it.
-	Fuel int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
-	// The signals that it has not received yet, by name.
-	Unread []*UnreadSignals `protobuf:"bytes,11,rep,name=unread,proto3" json:"unread,omitempty"`
-	// The updates that it has not answered yet, by name.
-	Unanswered []*UnansweredUpdates `protobuf:"bytes,12,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
-	// Its published values.
-	Published []*PublishedState `protobuf:"bytes,13,rep,name=published,proto3" json:"published,omitempty"`
-	// Runs of the execution that this one has taken the place of, newest first: at most 100,
-	// without their results.
-	Earlier []*Execution `protobuf:"bytes,14,rep,name=earlier,proto3" json:"earlier,omitempty"`
-	// Whether there are more of them.
-	EarlierMore bool `protobuf:"varint,15,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
-	// How many entries its journal may have. It is paused when it has more.
-	EntryLimit uint64 `protobuf:"varint,16,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
-	// Executions that wait for each other's results, if this one is the first of them: each has
-	// called the next, and the last has called this one. None ends unless one of them gives its
-	// call up.
-	Circle        []string `protobuf:"bytes,17,rep,name=circle,proto3" json:"circle,omitempty"`
+	// Its details, with EXECUTION_VIEW_FULL.
+	Details       *ExecutionDetails `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetExecutionResponse) Reset() {
 	*x = GetExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[10]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +504,7 @@ func (x *GetExecutionResponse) String() string {
 func (*GetExecutionResponse) ProtoMessage() {}
 
 func (x *GetExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[10]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +517,7 @@ func (x *GetExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExecutionResponse.ProtoReflect.Descriptor instead.
 func (*GetExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{10}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetExecutionResponse) GetExecution() *Execution {
@@ -837,112 +527,321 @@ func (x *GetExecutionResponse) GetExecution() *Execution {
 	return nil
 }
 
-func (x *GetExecutionResponse) GetInput() *Payload {
+func (x *GetExecutionResponse) GetDetails() *ExecutionDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+// WaitExecutionRequest asks for the end of an execution.
+type WaitExecutionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The wanted form of the result.
+	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The run, as in GetExecutionRequest.
+	RunId string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// How long to wait, at most an hour; absent means a minute.
+	Wait          *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitExecutionRequest) Reset() {
+	*x = WaitExecutionRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitExecutionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitExecutionRequest) ProtoMessage() {}
+
+func (x *WaitExecutionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitExecutionRequest.ProtoReflect.Descriptor instead.
+func (*WaitExecutionRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WaitExecutionRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *WaitExecutionRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *WaitExecutionRequest) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
+}
+
+func (x *WaitExecutionRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *WaitExecutionRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+// WaitExecutionResponse is the execution at the end of the wait.
+type WaitExecutionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution: final or paused, or running if the wait is over.
+	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitExecutionResponse) Reset() {
+	*x = WaitExecutionResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitExecutionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitExecutionResponse) ProtoMessage() {}
+
+func (x *WaitExecutionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitExecutionResponse.ProtoReflect.Descriptor instead.
+func (*WaitExecutionResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WaitExecutionResponse) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
+// ExecutionDetails are the parts of an execution that an operator looks at.
+type ExecutionDetails struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its request.
+	Input *Payload `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	// How many entries its journal has.
+	Entries uint64 `protobuf:"varint,2,opt,name=entries,proto3" json:"entries,omitempty"`
+	// Whether an instance of it is in the host's memory.
+	Resident bool `protobuf:"varint,3,opt,name=resident,proto3" json:"resident,omitempty"`
+	// The ops that it waits for: the first of them, if they are many.
+	Pending []*PendingOp `protobuf:"bytes,4,rep,name=pending,proto3" json:"pending,omitempty"`
+	// Its deferreds that are settled: the first of them by name, if they are many.
+	Deferreds []*SettledDeferred `protobuf:"bytes,5,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
+	// The changes of the code that it was asked about (Patched): each once, at most
+	// 1000.
+	Patches []*Patch `protobuf:"bytes,6,rep,name=patches,proto3" json:"patches,omitempty"`
+	// How many ops that it waits for are left out.
+	PendingOmitted uint32 `protobuf:"varint,7,opt,name=pending_omitted,json=pendingOmitted,proto3" json:"pending_omitted,omitempty"`
+	// How many settled deferreds are left out.
+	DeferredsOmitted uint32 `protobuf:"varint,8,opt,name=deferreds_omitted,json=deferredsOmitted,proto3" json:"deferreds_omitted,omitempty"`
+	// The fuel that the turns of a running execution have used so far, for its computations.
+	// It follows from the module and the journal. Activities are not part of it.
+	Fuel int64 `protobuf:"varint,9,opt,name=fuel,proto3" json:"fuel,omitempty"`
+	// The signals that it has not received yet, by name.
+	Unread []*UnreadSignals `protobuf:"bytes,10,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The updates that it has not answered yet, by name.
+	Unanswered []*UnansweredUpdates `protobuf:"bytes,11,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
+	// Its published values.
+	Published []*PublishedState `protobuf:"bytes,12,rep,name=published,proto3" json:"published,omitempty"`
+	// Runs of the execution that this one has taken the place of, newest first: at most 100,
+	// without their results.
+	Earlier []*Execution `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
+	// Whether there are more of them.
+	EarlierMore bool `protobuf:"varint,14,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
+	// How many entries its journal may have. It is paused when it has more.
+	EntryLimit uint64 `protobuf:"varint,15,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
+	// Executions that wait for each other's results, if this one is the first of them: each has
+	// called the next, and the last has called this one. None ends unless one of them gives its
+	// call up.
+	Circle        []string `protobuf:"bytes,16,rep,name=circle,proto3" json:"circle,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExecutionDetails) Reset() {
+	*x = ExecutionDetails{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExecutionDetails) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExecutionDetails) ProtoMessage() {}
+
+func (x *ExecutionDetails) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExecutionDetails.ProtoReflect.Descriptor instead.
+func (*ExecutionDetails) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ExecutionDetails) GetInput() *Payload {
 	if x != nil {
 		return x.Input
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetEntries() uint64 {
+func (x *ExecutionDetails) GetEntries() uint64 {
 	if x != nil {
 		return x.Entries
 	}
 	return 0
 }
 
-func (x *GetExecutionResponse) GetResident() bool {
+func (x *ExecutionDetails) GetResident() bool {
 	if x != nil {
 		return x.Resident
 	}
 	return false
 }
 
-func (x *GetExecutionResponse) GetPending() []*PendingOp {
+func (x *ExecutionDetails) GetPending() []*PendingOp {
 	if x != nil {
 		return x.Pending
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetDeferreds() []*SettledDeferred {
+func (x *ExecutionDetails) GetDeferreds() []*SettledDeferred {
 	if x != nil {
 		return x.Deferreds
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetPatches() []*Patch {
+func (x *ExecutionDetails) GetPatches() []*Patch {
 	if x != nil {
 		return x.Patches
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetPendingOmitted() uint32 {
+func (x *ExecutionDetails) GetPendingOmitted() uint32 {
 	if x != nil {
 		return x.PendingOmitted
 	}
 	return 0
 }
 
-func (x *GetExecutionResponse) GetDeferredsOmitted() uint32 {
+func (x *ExecutionDetails) GetDeferredsOmitted() uint32 {
 	if x != nil {
 		return x.DeferredsOmitted
 	}
 	return 0
 }
 
-func (x *GetExecutionResponse) GetFuel() int64 {
+func (x *ExecutionDetails) GetFuel() int64 {
 	if x != nil {
 		return x.Fuel
 	}
 	return 0
 }
 
-func (x *GetExecutionResponse) GetUnread() []*UnreadSignals {
+func (x *ExecutionDetails) GetUnread() []*UnreadSignals {
 	if x != nil {
 		return x.Unread
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetUnanswered() []*UnansweredUpdates {
+func (x *ExecutionDetails) GetUnanswered() []*UnansweredUpdates {
 	if x != nil {
 		return x.Unanswered
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetPublished() []*PublishedState {
+func (x *ExecutionDetails) GetPublished() []*PublishedState {
 	if x != nil {
 		return x.Published
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetEarlier() []*Execution {
+func (x *ExecutionDetails) GetEarlier() []*Execution {
 	if x != nil {
 		return x.Earlier
 	}
 	return nil
 }
 
-func (x *GetExecutionResponse) GetEarlierMore() bool {
+func (x *ExecutionDetails) GetEarlierMore() bool {
 	if x != nil {
 		return x.EarlierMore
 	}
 	return false
 }
 
-func (x *GetExecutionResponse) GetEntryLimit() uint64 {
+func (x *ExecutionDetails) GetEntryLimit() uint64 {
 	if x != nil {
 		return x.EntryLimit
 	}
 	return 0
 }
 
-func (x *GetExecutionResponse) GetCircle() []string {
+func (x *ExecutionDetails) GetCircle() []string {
 	if x != nil {
 		return x.Circle
 	}
@@ -962,7 +861,7 @@ type UnansweredUpdates struct {
 
 func (x *UnansweredUpdates) Reset() {
 	*x = UnansweredUpdates{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +873,7 @@ func (x *UnansweredUpdates) String() string {
 func (*UnansweredUpdates) ProtoMessage() {}
 
 func (x *UnansweredUpdates) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +886,7 @@ func (x *UnansweredUpdates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnansweredUpdates.ProtoReflect.Descriptor instead.
 func (*UnansweredUpdates) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UnansweredUpdates) GetName() string {
@@ -1017,7 +916,7 @@ type PublishedState struct {
 
 func (x *PublishedState) Reset() {
 	*x = PublishedState{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +928,7 @@ func (x *PublishedState) String() string {
 func (*PublishedState) ProtoMessage() {}
 
 func (x *PublishedState) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +941,7 @@ func (x *PublishedState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishedState.ProtoReflect.Descriptor instead.
 func (*PublishedState) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PublishedState) GetName() string {
@@ -1072,7 +971,7 @@ type UnreadSignals struct {
 
 func (x *UnreadSignals) Reset() {
 	*x = UnreadSignals{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +983,7 @@ func (x *UnreadSignals) String() string {
 func (*UnreadSignals) ProtoMessage() {}
 
 func (x *UnreadSignals) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +996,7 @@ func (x *UnreadSignals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnreadSignals.ProtoReflect.Descriptor instead.
 func (*UnreadSignals) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UnreadSignals) GetName() string {
@@ -1130,7 +1029,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1041,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1054,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Patch) GetId() string {
@@ -1209,7 +1108,7 @@ type PendingOp struct {
 
 func (x *PendingOp) Reset() {
 	*x = PendingOp{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +1120,7 @@ func (x *PendingOp) String() string {
 func (*PendingOp) ProtoMessage() {}
 
 func (x *PendingOp) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +1133,7 @@ func (x *PendingOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingOp.ProtoReflect.Descriptor instead.
 func (*PendingOp) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PendingOp) GetNumber() uint32 {
@@ -1327,7 +1226,7 @@ type SettledDeferred struct {
 
 func (x *SettledDeferred) Reset() {
 	*x = SettledDeferred{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1238,7 @@ func (x *SettledDeferred) String() string {
 func (*SettledDeferred) ProtoMessage() {}
 
 func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1251,7 @@ func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledDeferred.ProtoReflect.Descriptor instead.
 func (*SettledDeferred) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SettledDeferred) GetName() string {
@@ -1404,7 +1303,7 @@ type ListHistoryRequest struct {
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The wanted form of values.
 	Encoding Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
-	// The run, as in PollRequest.
+	// The run, as in GetExecutionRequest.
 	RunId         string `protobuf:"bytes,6,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1412,7 +1311,7 @@ type ListHistoryRequest struct {
 
 func (x *ListHistoryRequest) Reset() {
 	*x = ListHistoryRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1323,7 @@ func (x *ListHistoryRequest) String() string {
 func (*ListHistoryRequest) ProtoMessage() {}
 
 func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1336,7 @@ func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListHistoryRequest) GetNamespace() string {
@@ -1495,7 +1394,7 @@ type ListHistoryResponse struct {
 
 func (x *ListHistoryResponse) Reset() {
 	*x = ListHistoryResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1406,7 @@ func (x *ListHistoryResponse) String() string {
 func (*ListHistoryResponse) ProtoMessage() {}
 
 func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1419,7 @@ func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListHistoryResponse) GetEntries() []*HistoryEntry {
@@ -1575,7 +1474,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +1486,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,7 +1499,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HistoryEntry) GetSeq() uint64 {
@@ -1717,7 +1616,7 @@ type FollowExecutionRequest struct {
 
 func (x *FollowExecutionRequest) Reset() {
 	*x = FollowExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1628,7 @@ func (x *FollowExecutionRequest) String() string {
 func (*FollowExecutionRequest) ProtoMessage() {}
 
 func (x *FollowExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1641,7 @@ func (x *FollowExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowExecutionRequest.ProtoReflect.Descriptor instead.
 func (*FollowExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *FollowExecutionRequest) GetNamespace() string {
@@ -1804,7 +1703,7 @@ type FollowExecutionResponse struct {
 
 func (x *FollowExecutionResponse) Reset() {
 	*x = FollowExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1715,7 @@ func (x *FollowExecutionResponse) String() string {
 func (*FollowExecutionResponse) ProtoMessage() {}
 
 func (x *FollowExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1728,7 @@ func (x *FollowExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowExecutionResponse.ProtoReflect.Descriptor instead.
 func (*FollowExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *FollowExecutionResponse) GetEvent() isFollowExecutionResponse_Event {
@@ -1916,7 +1815,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +1827,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +1840,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LogLine) GetLogTime() *timestamppb.Timestamp {
@@ -2016,7 +1915,7 @@ type ListExecutionsRequest struct {
 
 func (x *ListExecutionsRequest) Reset() {
 	*x = ListExecutionsRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +1927,7 @@ func (x *ListExecutionsRequest) String() string {
 func (*ListExecutionsRequest) ProtoMessage() {}
 
 func (x *ListExecutionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +1940,7 @@ func (x *ListExecutionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListExecutionsRequest.ProtoReflect.Descriptor instead.
 func (*ListExecutionsRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListExecutionsRequest) GetNamespace() string {
@@ -2110,7 +2009,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2122,7 +2021,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2135,7 +2034,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Condition) GetName() string {
@@ -2258,7 +2157,7 @@ type ListExecutionsResponse struct {
 
 func (x *ListExecutionsResponse) Reset() {
 	*x = ListExecutionsResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2270,7 +2169,7 @@ func (x *ListExecutionsResponse) String() string {
 func (*ListExecutionsResponse) ProtoMessage() {}
 
 func (x *ListExecutionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2283,7 +2182,7 @@ func (x *ListExecutionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListExecutionsResponse.ProtoReflect.Descriptor instead.
 func (*ListExecutionsResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListExecutionsResponse) GetExecutions() []*Execution {
@@ -2317,7 +2216,7 @@ type SignalOptions struct {
 
 func (x *SignalOptions) Reset() {
 	*x = SignalOptions{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2228,7 @@ func (x *SignalOptions) String() string {
 func (*SignalOptions) ProtoMessage() {}
 
 func (x *SignalOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2241,7 @@ func (x *SignalOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalOptions.ProtoReflect.Descriptor instead.
 func (*SignalOptions) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SignalOptions) GetName() string {
@@ -2381,7 +2280,7 @@ type SignalExecutionRequest struct {
 
 func (x *SignalExecutionRequest) Reset() {
 	*x = SignalExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +2292,7 @@ func (x *SignalExecutionRequest) String() string {
 func (*SignalExecutionRequest) ProtoMessage() {}
 
 func (x *SignalExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +2305,7 @@ func (x *SignalExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalExecutionRequest.ProtoReflect.Descriptor instead.
 func (*SignalExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SignalExecutionRequest) GetNamespace() string {
@@ -2439,7 +2338,7 @@ type SignalExecutionResponse struct {
 
 func (x *SignalExecutionResponse) Reset() {
 	*x = SignalExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2451,7 +2350,7 @@ func (x *SignalExecutionResponse) String() string {
 func (*SignalExecutionResponse) ProtoMessage() {}
 
 func (x *SignalExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2464,7 +2363,7 @@ func (x *SignalExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalExecutionResponse.ProtoReflect.Descriptor instead.
 func (*SignalExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
 }
 
 // SignalWithStartRequest asks for a signal to be sent, and for a start if need be.
@@ -2482,7 +2381,7 @@ type SignalWithStartRequest struct {
 
 func (x *SignalWithStartRequest) Reset() {
 	*x = SignalWithStartRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2494,7 +2393,7 @@ func (x *SignalWithStartRequest) String() string {
 func (*SignalWithStartRequest) ProtoMessage() {}
 
 func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2507,7 +2406,7 @@ func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalWithStartRequest.ProtoReflect.Descriptor instead.
 func (*SignalWithStartRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SignalWithStartRequest) GetStart() *StartOptions {
@@ -2544,7 +2443,7 @@ type SignalWithStartResponse struct {
 
 func (x *SignalWithStartResponse) Reset() {
 	*x = SignalWithStartResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2556,7 +2455,7 @@ func (x *SignalWithStartResponse) String() string {
 func (*SignalWithStartResponse) ProtoMessage() {}
 
 func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2569,7 +2468,7 @@ func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalWithStartResponse.ProtoReflect.Descriptor instead.
 func (*SignalWithStartResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SignalWithStartResponse) GetExecution() *Execution {
@@ -2606,7 +2505,7 @@ type QueryExecutionRequest struct {
 
 func (x *QueryExecutionRequest) Reset() {
 	*x = QueryExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2517,7 @@ func (x *QueryExecutionRequest) String() string {
 func (*QueryExecutionRequest) ProtoMessage() {}
 
 func (x *QueryExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2530,7 @@ func (x *QueryExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryExecutionRequest.ProtoReflect.Descriptor instead.
 func (*QueryExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *QueryExecutionRequest) GetNamespace() string {
@@ -2680,7 +2579,7 @@ type QueryExecutionResponse struct {
 
 func (x *QueryExecutionResponse) Reset() {
 	*x = QueryExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2591,7 @@ func (x *QueryExecutionResponse) String() string {
 func (*QueryExecutionResponse) ProtoMessage() {}
 
 func (x *QueryExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2604,7 @@ func (x *QueryExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryExecutionResponse.ProtoReflect.Descriptor instead.
 func (*QueryExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *QueryExecutionResponse) GetValue() *Payload {
@@ -2738,7 +2637,7 @@ type UpdateExecutionRequest struct {
 
 func (x *UpdateExecutionRequest) Reset() {
 	*x = UpdateExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2649,7 @@ func (x *UpdateExecutionRequest) String() string {
 func (*UpdateExecutionRequest) ProtoMessage() {}
 
 func (x *UpdateExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2662,7 @@ func (x *UpdateExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateExecutionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *UpdateExecutionRequest) GetNamespace() string {
@@ -2821,7 +2720,7 @@ type UpdateExecutionResponse struct {
 
 func (x *UpdateExecutionResponse) Reset() {
 	*x = UpdateExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2833,7 +2732,7 @@ func (x *UpdateExecutionResponse) String() string {
 func (*UpdateExecutionResponse) ProtoMessage() {}
 
 func (x *UpdateExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2846,7 +2745,7 @@ func (x *UpdateExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateExecutionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UpdateExecutionResponse) GetValue() *Payload {
@@ -2880,7 +2779,7 @@ type GetExecutionStateRequest struct {
 
 func (x *GetExecutionStateRequest) Reset() {
 	*x = GetExecutionStateRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +2791,7 @@ func (x *GetExecutionStateRequest) String() string {
 func (*GetExecutionStateRequest) ProtoMessage() {}
 
 func (x *GetExecutionStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +2804,7 @@ func (x *GetExecutionStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExecutionStateRequest.ProtoReflect.Descriptor instead.
 func (*GetExecutionStateRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetExecutionStateRequest) GetNamespace() string {
@@ -2953,7 +2852,7 @@ type GetExecutionStateResponse struct {
 
 func (x *GetExecutionStateResponse) Reset() {
 	*x = GetExecutionStateResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2965,7 +2864,7 @@ func (x *GetExecutionStateResponse) String() string {
 func (*GetExecutionStateResponse) ProtoMessage() {}
 
 func (x *GetExecutionStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +2877,7 @@ func (x *GetExecutionStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExecutionStateResponse.ProtoReflect.Descriptor instead.
 func (*GetExecutionStateResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetExecutionStateResponse) GetState() []*PublishedState {
@@ -3017,21 +2916,14 @@ type InterruptExecutionRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// Why, for the workflow and for people.
-	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
-	// is resumed.
-	Resume bool `protobuf:"varint,4,opt,name=resume,proto3" json:"resume,omitempty"`
-	// Whether the execution ends at once, without its cleanup: its code does not run again. Its
-	// calls are given up as if it had ended by itself. A terminated execution may be terminated
-	// again.
-	Terminate     bool `protobuf:"varint,5,opt,name=terminate,proto3" json:"terminate,omitempty"`
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InterruptExecutionRequest) Reset() {
 	*x = InterruptExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3043,7 +2935,7 @@ func (x *InterruptExecutionRequest) String() string {
 func (*InterruptExecutionRequest) ProtoMessage() {}
 
 func (x *InterruptExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3056,7 +2948,7 @@ func (x *InterruptExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptExecutionRequest.ProtoReflect.Descriptor instead.
 func (*InterruptExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *InterruptExecutionRequest) GetNamespace() string {
@@ -3080,20 +2972,6 @@ func (x *InterruptExecutionRequest) GetReason() string {
 	return ""
 }
 
-func (x *InterruptExecutionRequest) GetResume() bool {
-	if x != nil {
-		return x.Resume
-	}
-	return false
-}
-
-func (x *InterruptExecutionRequest) GetTerminate() bool {
-	if x != nil {
-		return x.Terminate
-	}
-	return false
-}
-
 // InterruptExecutionResponse says that the request is durable.
 type InterruptExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3103,7 +2981,7 @@ type InterruptExecutionResponse struct {
 
 func (x *InterruptExecutionResponse) Reset() {
 	*x = InterruptExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +2993,7 @@ func (x *InterruptExecutionResponse) String() string {
 func (*InterruptExecutionResponse) ProtoMessage() {}
 
 func (x *InterruptExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3006,108 @@ func (x *InterruptExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptExecutionResponse.ProtoReflect.Descriptor instead.
 func (*InterruptExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
+}
+
+// TerminateExecutionRequest asks for the end of an execution.
+type TerminateExecutionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Why, for callers that wait for the result and for people.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TerminateExecutionRequest) Reset() {
+	*x = TerminateExecutionRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TerminateExecutionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TerminateExecutionRequest) ProtoMessage() {}
+
+func (x *TerminateExecutionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TerminateExecutionRequest.ProtoReflect.Descriptor instead.
+func (*TerminateExecutionRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *TerminateExecutionRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *TerminateExecutionRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *TerminateExecutionRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// TerminateExecutionResponse says that the end is durable.
+type TerminateExecutionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TerminateExecutionResponse) Reset() {
+	*x = TerminateExecutionResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TerminateExecutionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TerminateExecutionResponse) ProtoMessage() {}
+
+func (x *TerminateExecutionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TerminateExecutionResponse.ProtoReflect.Descriptor instead.
+func (*TerminateExecutionResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
 }
 
 // ResumeExecutionRequest asks to continue a paused execution.
@@ -3137,14 +3116,19 @@ type ResumeExecutionRequest struct {
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The execution: "deployment/Workflow/key".
-	Execution     string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Whether it is asked to stop as well: it goes on, cleans up and ends. This succeeds for an
+	// execution that is not paused.
+	Interrupt bool `protobuf:"varint,3,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
+	// Why it is to stop, if it is.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ResumeExecutionRequest) Reset() {
 	*x = ResumeExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3156,7 +3140,7 @@ func (x *ResumeExecutionRequest) String() string {
 func (*ResumeExecutionRequest) ProtoMessage() {}
 
 func (x *ResumeExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3169,7 +3153,7 @@ func (x *ResumeExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeExecutionRequest.ProtoReflect.Descriptor instead.
 func (*ResumeExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{39}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ResumeExecutionRequest) GetNamespace() string {
@@ -3186,6 +3170,20 @@ func (x *ResumeExecutionRequest) GetExecution() string {
 	return ""
 }
 
+func (x *ResumeExecutionRequest) GetInterrupt() bool {
+	if x != nil {
+		return x.Interrupt
+	}
+	return false
+}
+
+func (x *ResumeExecutionRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // ResumeExecutionResponse says that the execution runs again.
 type ResumeExecutionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3195,7 +3193,7 @@ type ResumeExecutionResponse struct {
 
 func (x *ResumeExecutionResponse) Reset() {
 	*x = ResumeExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3205,7 @@ func (x *ResumeExecutionResponse) String() string {
 func (*ResumeExecutionResponse) ProtoMessage() {}
 
 func (x *ResumeExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3218,7 @@ func (x *ResumeExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeExecutionResponse.ProtoReflect.Descriptor instead.
 func (*ResumeExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{40}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{39}
 }
 
 // FailExecutionRequest asks to end a paused execution for good.
@@ -3238,7 +3236,7 @@ type FailExecutionRequest struct {
 
 func (x *FailExecutionRequest) Reset() {
 	*x = FailExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3250,7 +3248,7 @@ func (x *FailExecutionRequest) String() string {
 func (*FailExecutionRequest) ProtoMessage() {}
 
 func (x *FailExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3263,7 +3261,7 @@ func (x *FailExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailExecutionRequest.ProtoReflect.Descriptor instead.
 func (*FailExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{41}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FailExecutionRequest) GetNamespace() string {
@@ -3296,7 +3294,7 @@ type FailExecutionResponse struct {
 
 func (x *FailExecutionResponse) Reset() {
 	*x = FailExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3308,7 +3306,7 @@ func (x *FailExecutionResponse) String() string {
 func (*FailExecutionResponse) ProtoMessage() {}
 
 func (x *FailExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3321,7 +3319,7 @@ func (x *FailExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailExecutionResponse.ProtoReflect.Descriptor instead.
 func (*FailExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{42}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{41}
 }
 
 // MoveExecutionRequest asks to move an execution to another module.
@@ -3341,7 +3339,7 @@ type MoveExecutionRequest struct {
 
 func (x *MoveExecutionRequest) Reset() {
 	*x = MoveExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3351,7 @@ func (x *MoveExecutionRequest) String() string {
 func (*MoveExecutionRequest) ProtoMessage() {}
 
 func (x *MoveExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3364,7 @@ func (x *MoveExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveExecutionRequest.ProtoReflect.Descriptor instead.
 func (*MoveExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{43}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MoveExecutionRequest) GetNamespace() string {
@@ -3404,7 +3402,7 @@ type MoveExecutionResponse struct {
 
 func (x *MoveExecutionResponse) Reset() {
 	*x = MoveExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3414,7 @@ func (x *MoveExecutionResponse) String() string {
 func (*MoveExecutionResponse) ProtoMessage() {}
 
 func (x *MoveExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3427,7 @@ func (x *MoveExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveExecutionResponse.ProtoReflect.Descriptor instead.
 func (*MoveExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{44}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MoveExecutionResponse) GetExecution() *Execution {
@@ -3464,7 +3462,7 @@ type MoveExecutionsRequest struct {
 
 func (x *MoveExecutionsRequest) Reset() {
 	*x = MoveExecutionsRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3476,7 +3474,7 @@ func (x *MoveExecutionsRequest) String() string {
 func (*MoveExecutionsRequest) ProtoMessage() {}
 
 func (x *MoveExecutionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3489,7 +3487,7 @@ func (x *MoveExecutionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveExecutionsRequest.ProtoReflect.Descriptor instead.
 func (*MoveExecutionsRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{45}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MoveExecutionsRequest) GetNamespace() string {
@@ -3533,7 +3531,7 @@ type MoveExecutionsResponse struct {
 
 func (x *MoveExecutionsResponse) Reset() {
 	*x = MoveExecutionsResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3545,7 +3543,7 @@ func (x *MoveExecutionsResponse) String() string {
 func (*MoveExecutionsResponse) ProtoMessage() {}
 
 func (x *MoveExecutionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3558,7 +3556,7 @@ func (x *MoveExecutionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveExecutionsResponse.ProtoReflect.Descriptor instead.
 func (*MoveExecutionsResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{46}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MoveExecutionsResponse) GetDone() uint32 {
@@ -3596,7 +3594,7 @@ type ForkExecutionRequest struct {
 
 func (x *ForkExecutionRequest) Reset() {
 	*x = ForkExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3608,7 +3606,7 @@ func (x *ForkExecutionRequest) String() string {
 func (*ForkExecutionRequest) ProtoMessage() {}
 
 func (x *ForkExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3621,7 +3619,7 @@ func (x *ForkExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkExecutionRequest.ProtoReflect.Descriptor instead.
 func (*ForkExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{47}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ForkExecutionRequest) GetNamespace() string {
@@ -3670,7 +3668,7 @@ type ForkExecutionResponse struct {
 
 func (x *ForkExecutionResponse) Reset() {
 	*x = ForkExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3682,7 +3680,7 @@ func (x *ForkExecutionResponse) String() string {
 func (*ForkExecutionResponse) ProtoMessage() {}
 
 func (x *ForkExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3695,7 +3693,7 @@ func (x *ForkExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkExecutionResponse.ProtoReflect.Descriptor instead.
 func (*ForkExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{48}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ForkExecutionResponse) GetExecution() *Execution {
@@ -3725,7 +3723,7 @@ type RestartExecutionRequest struct {
 
 func (x *RestartExecutionRequest) Reset() {
 	*x = RestartExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3737,7 +3735,7 @@ func (x *RestartExecutionRequest) String() string {
 func (*RestartExecutionRequest) ProtoMessage() {}
 
 func (x *RestartExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3750,7 +3748,7 @@ func (x *RestartExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartExecutionRequest.ProtoReflect.Descriptor instead.
 func (*RestartExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{49}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RestartExecutionRequest) GetNamespace() string {
@@ -3801,7 +3799,7 @@ type RestartExecutionResponse struct {
 
 func (x *RestartExecutionResponse) Reset() {
 	*x = RestartExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3813,7 +3811,7 @@ func (x *RestartExecutionResponse) String() string {
 func (*RestartExecutionResponse) ProtoMessage() {}
 
 func (x *RestartExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3826,7 +3824,7 @@ func (x *RestartExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartExecutionResponse.ProtoReflect.Descriptor instead.
 func (*RestartExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{50}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RestartExecutionResponse) GetExecution() *Execution {
@@ -3850,7 +3848,7 @@ type DeleteExecutionRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// The run, as in PollRequest: then it alone is deleted. Empty means the execution with all
+	// The run, as in GetExecutionRequest: then it alone is deleted. Empty means the execution with all
 	// of its runs.
 	RunId         string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3859,7 +3857,7 @@ type DeleteExecutionRequest struct {
 
 func (x *DeleteExecutionRequest) Reset() {
 	*x = DeleteExecutionRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3871,7 +3869,7 @@ func (x *DeleteExecutionRequest) String() string {
 func (*DeleteExecutionRequest) ProtoMessage() {}
 
 func (x *DeleteExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3884,7 +3882,7 @@ func (x *DeleteExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteExecutionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{51}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DeleteExecutionRequest) GetNamespace() string {
@@ -3917,7 +3915,7 @@ type DeleteExecutionResponse struct {
 
 func (x *DeleteExecutionResponse) Reset() {
 	*x = DeleteExecutionResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[52]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3929,7 +3927,7 @@ func (x *DeleteExecutionResponse) String() string {
 func (*DeleteExecutionResponse) ProtoMessage() {}
 
 func (x *DeleteExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[52]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3942,7 +3940,7 @@ func (x *DeleteExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteExecutionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{52}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{51}
 }
 
 var File_cruster_v1_workflow_proto protoreflect.FileDescriptor
@@ -3950,7 +3948,7 @@ var File_cruster_v1_workflow_proto protoreflect.FileDescriptor
 const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"\x19cruster/v1/workflow.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x02\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x02\n" +
 	"\fStartOptions\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
@@ -3961,60 +3959,52 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"ifFinished\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\a \x01(\tR\trequestIdB\r\n" +
-	"\vidempotency\"y\n" +
+	"\vidempotency\"\xa8\x01\n" +
 	"\x15StartExecutionRequest\x12.\n" +
 	"\x05start\x18\x01 \x01(\v2\x18.cruster.v1.StartOptionsR\x05start\x120\n" +
-	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"g\n" +
+	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12-\n" +
+	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"g\n" +
 	"\x16StartExecutionResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"r\n" +
-	"\x0eExecuteRequest\x12.\n" +
-	"\x05start\x18\x01 \x01(\v2\x18.cruster.v1.StartOptionsR\x05start\x120\n" +
-	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"`\n" +
-	"\x0fExecuteResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"\x92\x01\n" +
-	"\vPollRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
-	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"C\n" +
-	"\fPollResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x9b\x01\n" +
-	"\x14WaitExecutionRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
-	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"L\n" +
-	"\x15WaitExecutionResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x9a\x01\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"\xc9\x01\n" +
 	"\x13GetExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xe8\x05\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\x12-\n" +
+	"\x04view\x18\x05 \x01(\x0e2\x19.cruster.v1.ExecutionViewR\x04view\"\x83\x01\n" +
 	"\x14GetExecutionResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
-	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
-	"\aentries\x18\x03 \x01(\x04R\aentries\x12\x1a\n" +
-	"\bresident\x18\x04 \x01(\bR\bresident\x12/\n" +
-	"\apending\x18\x05 \x03(\v2\x15.cruster.v1.PendingOpR\apending\x129\n" +
-	"\tdeferreds\x18\x06 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\x12+\n" +
-	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\x12'\n" +
-	"\x0fpending_omitted\x18\b \x01(\rR\x0ependingOmitted\x12+\n" +
-	"\x11deferreds_omitted\x18\t \x01(\rR\x10deferredsOmitted\x12\x12\n" +
-	"\x04fuel\x18\n" +
-	" \x01(\x03R\x04fuel\x121\n" +
-	"\x06unread\x18\v \x03(\v2\x19.cruster.v1.UnreadSignalsR\x06unread\x12=\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x126\n" +
+	"\adetails\x18\x02 \x01(\v2\x1c.cruster.v1.ExecutionDetailsR\adetails\"\xca\x01\n" +
+	"\x14WaitExecutionRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\x12-\n" +
+	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"L\n" +
+	"\x15WaitExecutionResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\xaf\x05\n" +
+	"\x10ExecutionDetails\x12)\n" +
+	"\x05input\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
+	"\aentries\x18\x02 \x01(\x04R\aentries\x12\x1a\n" +
+	"\bresident\x18\x03 \x01(\bR\bresident\x12/\n" +
+	"\apending\x18\x04 \x03(\v2\x15.cruster.v1.PendingOpR\apending\x129\n" +
+	"\tdeferreds\x18\x05 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\x12+\n" +
+	"\apatches\x18\x06 \x03(\v2\x11.cruster.v1.PatchR\apatches\x12'\n" +
+	"\x0fpending_omitted\x18\a \x01(\rR\x0ependingOmitted\x12+\n" +
+	"\x11deferreds_omitted\x18\b \x01(\rR\x10deferredsOmitted\x12\x12\n" +
+	"\x04fuel\x18\t \x01(\x03R\x04fuel\x121\n" +
+	"\x06unread\x18\n" +
+	" \x03(\v2\x19.cruster.v1.UnreadSignalsR\x06unread\x12=\n" +
 	"\n" +
-	"unanswered\x18\f \x03(\v2\x1d.cruster.v1.UnansweredUpdatesR\n" +
+	"unanswered\x18\v \x03(\v2\x1d.cruster.v1.UnansweredUpdatesR\n" +
 	"unanswered\x128\n" +
-	"\tpublished\x18\r \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\x12/\n" +
-	"\aearlier\x18\x0e \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
-	"\fearlier_more\x18\x0f \x01(\bR\vearlierMore\x12\x1f\n" +
-	"\ventry_limit\x18\x10 \x01(\x04R\n" +
+	"\tpublished\x18\f \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\x12/\n" +
+	"\aearlier\x18\r \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
+	"\fearlier_more\x18\x0e \x01(\bR\vearlierMore\x12\x1f\n" +
+	"\ventry_limit\x18\x0f \x01(\x04R\n" +
 	"entryLimit\x12\x16\n" +
-	"\x06circle\x18\x11 \x03(\tR\x06circle\"=\n" +
+	"\x06circle\x18\x10 \x03(\tR\x06circle\"=\n" +
 	"\x11UnansweredUpdates\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"O\n" +
@@ -4164,17 +4154,22 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"attributes\x120\n" +
 	"\bprogress\x18\x03 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12;\n" +
 	"\vupdate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\xa5\x01\n" +
+	"updateTime\"o\n" +
 	"\x19InterruptExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06resume\x18\x04 \x01(\bR\x06resume\x12\x1c\n" +
-	"\tterminate\x18\x05 \x01(\bR\tterminate\"\x1c\n" +
-	"\x1aInterruptExecutionResponse\"T\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x1c\n" +
+	"\x1aInterruptExecutionResponse\"o\n" +
+	"\x19TerminateExecutionRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x1c\n" +
+	"\x1aTerminateExecutionResponse\"\x8a\x01\n" +
 	"\x16ResumeExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
-	"\texecution\x18\x02 \x01(\tR\texecution\"\x19\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x1c\n" +
+	"\tinterrupt\x18\x03 \x01(\bR\tinterrupt\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x19\n" +
 	"\x17ResumeExecutionResponse\"j\n" +
 	"\x14FailExecutionRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
@@ -4226,13 +4221,15 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x12IF_FINISHED_RETURN\x10\x01\x12\x17\n" +
 	"\x13IF_FINISHED_RESTART\x10\x02\x12\x1e\n" +
 	"\x1aIF_FINISHED_RESTART_FAILED\x10\x03\x12\x16\n" +
-	"\x12IF_FINISHED_REFUSE\x10\x042\xc1\x0e\n" +
+	"\x12IF_FINISHED_REFUSE\x10\x04*b\n" +
+	"\rExecutionView\x12\x1e\n" +
+	"\x1aEXECUTION_VIEW_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14EXECUTION_VIEW_BASIC\x10\x01\x12\x17\n" +
+	"\x13EXECUTION_VIEW_FULL\x10\x022\xa7\x0e\n" +
 	"\x0fWorkflowService\x12W\n" +
-	"\x0eStartExecution\x12!.cruster.v1.StartExecutionRequest\x1a\".cruster.v1.StartExecutionResponse\x12B\n" +
-	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
-	"\x04Poll\x12\x17.cruster.v1.PollRequest\x1a\x18.cruster.v1.PollResponse\x12T\n" +
-	"\rWaitExecution\x12 .cruster.v1.WaitExecutionRequest\x1a!.cruster.v1.WaitExecutionResponse\x12Q\n" +
-	"\fGetExecution\x12\x1f.cruster.v1.GetExecutionRequest\x1a .cruster.v1.GetExecutionResponse\x12N\n" +
+	"\x0eStartExecution\x12!.cruster.v1.StartExecutionRequest\x1a\".cruster.v1.StartExecutionResponse\x12Q\n" +
+	"\fGetExecution\x12\x1f.cruster.v1.GetExecutionRequest\x1a .cruster.v1.GetExecutionResponse\x12T\n" +
+	"\rWaitExecution\x12 .cruster.v1.WaitExecutionRequest\x1a!.cruster.v1.WaitExecutionResponse\x12N\n" +
 	"\vListHistory\x12\x1e.cruster.v1.ListHistoryRequest\x1a\x1f.cruster.v1.ListHistoryResponse\x12W\n" +
 	"\x0eListExecutions\x12!.cruster.v1.ListExecutionsRequest\x1a\".cruster.v1.ListExecutionsResponse\x12Z\n" +
 	"\x0fSignalExecution\x12\".cruster.v1.SignalExecutionRequest\x1a#.cruster.v1.SignalExecutionResponse\x12Z\n" +
@@ -4241,7 +4238,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0eQueryExecution\x12!.cruster.v1.QueryExecutionRequest\x1a\".cruster.v1.QueryExecutionResponse\x12Z\n" +
 	"\x0fUpdateExecution\x12\".cruster.v1.UpdateExecutionRequest\x1a#.cruster.v1.UpdateExecutionResponse\x12`\n" +
 	"\x11GetExecutionState\x12$.cruster.v1.GetExecutionStateRequest\x1a%.cruster.v1.GetExecutionStateResponse\x12c\n" +
-	"\x12InterruptExecution\x12%.cruster.v1.InterruptExecutionRequest\x1a&.cruster.v1.InterruptExecutionResponse\x12Z\n" +
+	"\x12InterruptExecution\x12%.cruster.v1.InterruptExecutionRequest\x1a&.cruster.v1.InterruptExecutionResponse\x12c\n" +
+	"\x12TerminateExecution\x12%.cruster.v1.TerminateExecutionRequest\x1a&.cruster.v1.TerminateExecutionResponse\x12Z\n" +
 	"\x0fResumeExecution\x12\".cruster.v1.ResumeExecutionRequest\x1a#.cruster.v1.ResumeExecutionResponse\x12T\n" +
 	"\rFailExecution\x12 .cruster.v1.FailExecutionRequest\x1a!.cruster.v1.FailExecutionResponse\x12T\n" +
 	"\rMoveExecution\x12 .cruster.v1.MoveExecutionRequest\x1a!.cruster.v1.MoveExecutionResponse\x12Y\n" +
@@ -4262,49 +4260,49 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_cruster_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(IfFinished)(0),                    // 0: cruster.v1.IfFinished
-	(*StartOptions)(nil),               // 1: cruster.v1.StartOptions
-	(*StartExecutionRequest)(nil),      // 2: cruster.v1.StartExecutionRequest
-	(*StartExecutionResponse)(nil),     // 3: cruster.v1.StartExecutionResponse
-	(*ExecuteRequest)(nil),             // 4: cruster.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),            // 5: cruster.v1.ExecuteResponse
-	(*PollRequest)(nil),                // 6: cruster.v1.PollRequest
-	(*PollResponse)(nil),               // 7: cruster.v1.PollResponse
-	(*WaitExecutionRequest)(nil),       // 8: cruster.v1.WaitExecutionRequest
-	(*WaitExecutionResponse)(nil),      // 9: cruster.v1.WaitExecutionResponse
-	(*GetExecutionRequest)(nil),        // 10: cruster.v1.GetExecutionRequest
-	(*GetExecutionResponse)(nil),       // 11: cruster.v1.GetExecutionResponse
-	(*UnansweredUpdates)(nil),          // 12: cruster.v1.UnansweredUpdates
-	(*PublishedState)(nil),             // 13: cruster.v1.PublishedState
-	(*UnreadSignals)(nil),              // 14: cruster.v1.UnreadSignals
-	(*Patch)(nil),                      // 15: cruster.v1.Patch
-	(*PendingOp)(nil),                  // 16: cruster.v1.PendingOp
-	(*SettledDeferred)(nil),            // 17: cruster.v1.SettledDeferred
-	(*ListHistoryRequest)(nil),         // 18: cruster.v1.ListHistoryRequest
-	(*ListHistoryResponse)(nil),        // 19: cruster.v1.ListHistoryResponse
-	(*HistoryEntry)(nil),               // 20: cruster.v1.HistoryEntry
-	(*FollowExecutionRequest)(nil),     // 21: cruster.v1.FollowExecutionRequest
-	(*FollowExecutionResponse)(nil),    // 22: cruster.v1.FollowExecutionResponse
-	(*LogLine)(nil),                    // 23: cruster.v1.LogLine
-	(*ListExecutionsRequest)(nil),      // 24: cruster.v1.ListExecutionsRequest
-	(*Condition)(nil),                  // 25: cruster.v1.Condition
-	(*ListExecutionsResponse)(nil),     // 26: cruster.v1.ListExecutionsResponse
-	(*SignalOptions)(nil),              // 27: cruster.v1.SignalOptions
-	(*SignalExecutionRequest)(nil),     // 28: cruster.v1.SignalExecutionRequest
-	(*SignalExecutionResponse)(nil),    // 29: cruster.v1.SignalExecutionResponse
-	(*SignalWithStartRequest)(nil),     // 30: cruster.v1.SignalWithStartRequest
-	(*SignalWithStartResponse)(nil),    // 31: cruster.v1.SignalWithStartResponse
-	(*QueryExecutionRequest)(nil),      // 32: cruster.v1.QueryExecutionRequest
-	(*QueryExecutionResponse)(nil),     // 33: cruster.v1.QueryExecutionResponse
-	(*UpdateExecutionRequest)(nil),     // 34: cruster.v1.UpdateExecutionRequest
-	(*UpdateExecutionResponse)(nil),    // 35: cruster.v1.UpdateExecutionResponse
-	(*GetExecutionStateRequest)(nil),   // 36: cruster.v1.GetExecutionStateRequest
-	(*GetExecutionStateResponse)(nil),  // 37: cruster.v1.GetExecutionStateResponse
-	(*InterruptExecutionRequest)(nil),  // 38: cruster.v1.InterruptExecutionRequest
-	(*InterruptExecutionResponse)(nil), // 39: cruster.v1.InterruptExecutionResponse
+	(ExecutionView)(0),                 // 1: cruster.v1.ExecutionView
+	(*StartOptions)(nil),               // 2: cruster.v1.StartOptions
+	(*StartExecutionRequest)(nil),      // 3: cruster.v1.StartExecutionRequest
+	(*StartExecutionResponse)(nil),     // 4: cruster.v1.StartExecutionResponse
+	(*GetExecutionRequest)(nil),        // 5: cruster.v1.GetExecutionRequest
+	(*GetExecutionResponse)(nil),       // 6: cruster.v1.GetExecutionResponse
+	(*WaitExecutionRequest)(nil),       // 7: cruster.v1.WaitExecutionRequest
+	(*WaitExecutionResponse)(nil),      // 8: cruster.v1.WaitExecutionResponse
+	(*ExecutionDetails)(nil),           // 9: cruster.v1.ExecutionDetails
+	(*UnansweredUpdates)(nil),          // 10: cruster.v1.UnansweredUpdates
+	(*PublishedState)(nil),             // 11: cruster.v1.PublishedState
+	(*UnreadSignals)(nil),              // 12: cruster.v1.UnreadSignals
+	(*Patch)(nil),                      // 13: cruster.v1.Patch
+	(*PendingOp)(nil),                  // 14: cruster.v1.PendingOp
+	(*SettledDeferred)(nil),            // 15: cruster.v1.SettledDeferred
+	(*ListHistoryRequest)(nil),         // 16: cruster.v1.ListHistoryRequest
+	(*ListHistoryResponse)(nil),        // 17: cruster.v1.ListHistoryResponse
+	(*HistoryEntry)(nil),               // 18: cruster.v1.HistoryEntry
+	(*FollowExecutionRequest)(nil),     // 19: cruster.v1.FollowExecutionRequest
+	(*FollowExecutionResponse)(nil),    // 20: cruster.v1.FollowExecutionResponse
+	(*LogLine)(nil),                    // 21: cruster.v1.LogLine
+	(*ListExecutionsRequest)(nil),      // 22: cruster.v1.ListExecutionsRequest
+	(*Condition)(nil),                  // 23: cruster.v1.Condition
+	(*ListExecutionsResponse)(nil),     // 24: cruster.v1.ListExecutionsResponse
+	(*SignalOptions)(nil),              // 25: cruster.v1.SignalOptions
+	(*SignalExecutionRequest)(nil),     // 26: cruster.v1.SignalExecutionRequest
+	(*SignalExecutionResponse)(nil),    // 27: cruster.v1.SignalExecutionResponse
+	(*SignalWithStartRequest)(nil),     // 28: cruster.v1.SignalWithStartRequest
+	(*SignalWithStartResponse)(nil),    // 29: cruster.v1.SignalWithStartResponse
+	(*QueryExecutionRequest)(nil),      // 30: cruster.v1.QueryExecutionRequest
+	(*QueryExecutionResponse)(nil),     // 31: cruster.v1.QueryExecutionResponse
+	(*UpdateExecutionRequest)(nil),     // 32: cruster.v1.UpdateExecutionRequest
+	(*UpdateExecutionResponse)(nil),    // 33: cruster.v1.UpdateExecutionResponse
+	(*GetExecutionStateRequest)(nil),   // 34: cruster.v1.GetExecutionStateRequest
+	(*GetExecutionStateResponse)(nil),  // 35: cruster.v1.GetExecutionStateResponse
+	(*InterruptExecutionRequest)(nil),  // 36: cruster.v1.InterruptExecutionRequest
+	(*InterruptExecutionResponse)(nil), // 37: cruster.v1.InterruptExecutionResponse
+	(*TerminateExecutionRequest)(nil),  // 38: cruster.v1.TerminateExecutionRequest
+	(*TerminateExecutionResponse)(nil), // 39: cruster.v1.TerminateExecutionResponse
 	(*ResumeExecutionRequest)(nil),     // 40: cruster.v1.ResumeExecutionRequest
 	(*ResumeExecutionResponse)(nil),    // 41: cruster.v1.ResumeExecutionResponse
 	(*FailExecutionRequest)(nil),       // 42: cruster.v1.FailExecutionRequest
@@ -4321,131 +4319,129 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*DeleteExecutionResponse)(nil),    // 53: cruster.v1.DeleteExecutionResponse
 	(*Payload)(nil),                    // 54: cruster.v1.Payload
 	(Encoding)(0),                      // 55: cruster.v1.Encoding
-	(*Execution)(nil),                  // 56: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil),      // 57: google.protobuf.Timestamp
-	(*Error)(nil),                      // 58: cruster.v1.Error
-	(State)(0),                         // 59: cruster.v1.State
-	(*Attribute)(nil),                  // 60: cruster.v1.Attribute
-	(*Progress)(nil),                   // 61: cruster.v1.Progress
-	(*MoveResult)(nil),                 // 62: cruster.v1.MoveResult
+	(*durationpb.Duration)(nil),        // 56: google.protobuf.Duration
+	(*Execution)(nil),                  // 57: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),      // 58: google.protobuf.Timestamp
+	(*Error)(nil),                      // 59: cruster.v1.Error
+	(State)(0),                         // 60: cruster.v1.State
+	(*Attribute)(nil),                  // 61: cruster.v1.Attribute
+	(*Progress)(nil),                   // 62: cruster.v1.Progress
+	(*MoveResult)(nil),                 // 63: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
 	54, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartOptions.if_finished:type_name -> cruster.v1.IfFinished
-	1,  // 2: cruster.v1.StartExecutionRequest.start:type_name -> cruster.v1.StartOptions
+	2,  // 2: cruster.v1.StartExecutionRequest.start:type_name -> cruster.v1.StartOptions
 	55, // 3: cruster.v1.StartExecutionRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 4: cruster.v1.StartExecutionResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 5: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	55, // 6: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 7: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	55, // 8: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 9: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	56, // 4: cruster.v1.StartExecutionRequest.wait:type_name -> google.protobuf.Duration
+	57, // 5: cruster.v1.StartExecutionResponse.execution:type_name -> cruster.v1.Execution
+	55, // 6: cruster.v1.GetExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	1,  // 7: cruster.v1.GetExecutionRequest.view:type_name -> cruster.v1.ExecutionView
+	57, // 8: cruster.v1.GetExecutionResponse.execution:type_name -> cruster.v1.Execution
+	9,  // 9: cruster.v1.GetExecutionResponse.details:type_name -> cruster.v1.ExecutionDetails
 	55, // 10: cruster.v1.WaitExecutionRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 11: cruster.v1.WaitExecutionResponse.execution:type_name -> cruster.v1.Execution
-	55, // 12: cruster.v1.GetExecutionRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 13: cruster.v1.GetExecutionResponse.execution:type_name -> cruster.v1.Execution
-	54, // 14: cruster.v1.GetExecutionResponse.input:type_name -> cruster.v1.Payload
-	16, // 15: cruster.v1.GetExecutionResponse.pending:type_name -> cruster.v1.PendingOp
-	17, // 16: cruster.v1.GetExecutionResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	15, // 17: cruster.v1.GetExecutionResponse.patches:type_name -> cruster.v1.Patch
-	14, // 18: cruster.v1.GetExecutionResponse.unread:type_name -> cruster.v1.UnreadSignals
-	12, // 19: cruster.v1.GetExecutionResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
-	13, // 20: cruster.v1.GetExecutionResponse.published:type_name -> cruster.v1.PublishedState
-	56, // 21: cruster.v1.GetExecutionResponse.earlier:type_name -> cruster.v1.Execution
-	54, // 22: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
-	57, // 23: cruster.v1.PendingOp.issue_time:type_name -> google.protobuf.Timestamp
-	57, // 24: cruster.v1.PendingOp.due_time:type_name -> google.protobuf.Timestamp
-	58, // 25: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	59, // 26: cruster.v1.PendingOp.callee_state:type_name -> cruster.v1.State
-	57, // 27: cruster.v1.SettledDeferred.settle_time:type_name -> google.protobuf.Timestamp
-	54, // 28: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	58, // 29: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	55, // 30: cruster.v1.ListHistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	20, // 31: cruster.v1.ListHistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	57, // 32: cruster.v1.HistoryEntry.journal_time:type_name -> google.protobuf.Timestamp
-	57, // 33: cruster.v1.HistoryEntry.next_time:type_name -> google.protobuf.Timestamp
-	54, // 34: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	58, // 35: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	55, // 36: cruster.v1.FollowExecutionRequest.encoding:type_name -> cruster.v1.Encoding
-	20, // 37: cruster.v1.FollowExecutionResponse.entry:type_name -> cruster.v1.HistoryEntry
-	23, // 38: cruster.v1.FollowExecutionResponse.line:type_name -> cruster.v1.LogLine
-	56, // 39: cruster.v1.FollowExecutionResponse.execution:type_name -> cruster.v1.Execution
-	57, // 40: cruster.v1.LogLine.log_time:type_name -> google.protobuf.Timestamp
-	59, // 41: cruster.v1.ListExecutionsRequest.state:type_name -> cruster.v1.State
-	25, // 42: cruster.v1.ListExecutionsRequest.where:type_name -> cruster.v1.Condition
-	57, // 43: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
-	56, // 44: cruster.v1.ListExecutionsResponse.executions:type_name -> cruster.v1.Execution
-	54, // 45: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
-	27, // 46: cruster.v1.SignalExecutionRequest.signal:type_name -> cruster.v1.SignalOptions
-	1,  // 47: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
-	27, // 48: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
-	55, // 49: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 50: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	54, // 51: cruster.v1.QueryExecutionRequest.input:type_name -> cruster.v1.Payload
-	55, // 52: cruster.v1.QueryExecutionRequest.encoding:type_name -> cruster.v1.Encoding
-	54, // 53: cruster.v1.QueryExecutionResponse.value:type_name -> cruster.v1.Payload
-	54, // 54: cruster.v1.UpdateExecutionRequest.input:type_name -> cruster.v1.Payload
-	55, // 55: cruster.v1.UpdateExecutionRequest.encoding:type_name -> cruster.v1.Encoding
-	54, // 56: cruster.v1.UpdateExecutionResponse.value:type_name -> cruster.v1.Payload
-	58, // 57: cruster.v1.UpdateExecutionResponse.error:type_name -> cruster.v1.Error
-	55, // 58: cruster.v1.GetExecutionStateRequest.encoding:type_name -> cruster.v1.Encoding
-	13, // 59: cruster.v1.GetExecutionStateResponse.state:type_name -> cruster.v1.PublishedState
-	60, // 60: cruster.v1.GetExecutionStateResponse.attributes:type_name -> cruster.v1.Attribute
-	61, // 61: cruster.v1.GetExecutionStateResponse.progress:type_name -> cruster.v1.Progress
-	57, // 62: cruster.v1.GetExecutionStateResponse.update_time:type_name -> google.protobuf.Timestamp
-	56, // 63: cruster.v1.MoveExecutionResponse.execution:type_name -> cruster.v1.Execution
-	59, // 64: cruster.v1.MoveExecutionsRequest.state:type_name -> cruster.v1.State
-	62, // 65: cruster.v1.MoveExecutionsResponse.result:type_name -> cruster.v1.MoveResult
-	56, // 66: cruster.v1.ForkExecutionResponse.execution:type_name -> cruster.v1.Execution
-	54, // 67: cruster.v1.RestartExecutionRequest.input:type_name -> cruster.v1.Payload
-	56, // 68: cruster.v1.RestartExecutionResponse.execution:type_name -> cruster.v1.Execution
-	2,  // 69: cruster.v1.WorkflowService.StartExecution:input_type -> cruster.v1.StartExecutionRequest
-	4,  // 70: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	6,  // 71: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	8,  // 72: cruster.v1.WorkflowService.WaitExecution:input_type -> cruster.v1.WaitExecutionRequest
-	10, // 73: cruster.v1.WorkflowService.GetExecution:input_type -> cruster.v1.GetExecutionRequest
-	18, // 74: cruster.v1.WorkflowService.ListHistory:input_type -> cruster.v1.ListHistoryRequest
-	24, // 75: cruster.v1.WorkflowService.ListExecutions:input_type -> cruster.v1.ListExecutionsRequest
-	28, // 76: cruster.v1.WorkflowService.SignalExecution:input_type -> cruster.v1.SignalExecutionRequest
-	30, // 77: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	21, // 78: cruster.v1.WorkflowService.FollowExecution:input_type -> cruster.v1.FollowExecutionRequest
-	32, // 79: cruster.v1.WorkflowService.QueryExecution:input_type -> cruster.v1.QueryExecutionRequest
-	34, // 80: cruster.v1.WorkflowService.UpdateExecution:input_type -> cruster.v1.UpdateExecutionRequest
-	36, // 81: cruster.v1.WorkflowService.GetExecutionState:input_type -> cruster.v1.GetExecutionStateRequest
-	38, // 82: cruster.v1.WorkflowService.InterruptExecution:input_type -> cruster.v1.InterruptExecutionRequest
-	40, // 83: cruster.v1.WorkflowService.ResumeExecution:input_type -> cruster.v1.ResumeExecutionRequest
-	42, // 84: cruster.v1.WorkflowService.FailExecution:input_type -> cruster.v1.FailExecutionRequest
-	44, // 85: cruster.v1.WorkflowService.MoveExecution:input_type -> cruster.v1.MoveExecutionRequest
-	46, // 86: cruster.v1.WorkflowService.MoveExecutions:input_type -> cruster.v1.MoveExecutionsRequest
-	48, // 87: cruster.v1.WorkflowService.ForkExecution:input_type -> cruster.v1.ForkExecutionRequest
-	50, // 88: cruster.v1.WorkflowService.RestartExecution:input_type -> cruster.v1.RestartExecutionRequest
-	52, // 89: cruster.v1.WorkflowService.DeleteExecution:input_type -> cruster.v1.DeleteExecutionRequest
-	3,  // 90: cruster.v1.WorkflowService.StartExecution:output_type -> cruster.v1.StartExecutionResponse
-	5,  // 91: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	7,  // 92: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	9,  // 93: cruster.v1.WorkflowService.WaitExecution:output_type -> cruster.v1.WaitExecutionResponse
-	11, // 94: cruster.v1.WorkflowService.GetExecution:output_type -> cruster.v1.GetExecutionResponse
-	19, // 95: cruster.v1.WorkflowService.ListHistory:output_type -> cruster.v1.ListHistoryResponse
-	26, // 96: cruster.v1.WorkflowService.ListExecutions:output_type -> cruster.v1.ListExecutionsResponse
-	29, // 97: cruster.v1.WorkflowService.SignalExecution:output_type -> cruster.v1.SignalExecutionResponse
-	31, // 98: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	22, // 99: cruster.v1.WorkflowService.FollowExecution:output_type -> cruster.v1.FollowExecutionResponse
-	33, // 100: cruster.v1.WorkflowService.QueryExecution:output_type -> cruster.v1.QueryExecutionResponse
-	35, // 101: cruster.v1.WorkflowService.UpdateExecution:output_type -> cruster.v1.UpdateExecutionResponse
-	37, // 102: cruster.v1.WorkflowService.GetExecutionState:output_type -> cruster.v1.GetExecutionStateResponse
-	39, // 103: cruster.v1.WorkflowService.InterruptExecution:output_type -> cruster.v1.InterruptExecutionResponse
-	41, // 104: cruster.v1.WorkflowService.ResumeExecution:output_type -> cruster.v1.ResumeExecutionResponse
-	43, // 105: cruster.v1.WorkflowService.FailExecution:output_type -> cruster.v1.FailExecutionResponse
-	45, // 106: cruster.v1.WorkflowService.MoveExecution:output_type -> cruster.v1.MoveExecutionResponse
-	47, // 107: cruster.v1.WorkflowService.MoveExecutions:output_type -> cruster.v1.MoveExecutionsResponse
-	49, // 108: cruster.v1.WorkflowService.ForkExecution:output_type -> cruster.v1.ForkExecutionResponse
-	51, // 109: cruster.v1.WorkflowService.RestartExecution:output_type -> cruster.v1.RestartExecutionResponse
-	53, // 110: cruster.v1.WorkflowService.DeleteExecution:output_type -> cruster.v1.DeleteExecutionResponse
-	90, // [90:111] is the sub-list for method output_type
-	69, // [69:90] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	56, // 11: cruster.v1.WaitExecutionRequest.wait:type_name -> google.protobuf.Duration
+	57, // 12: cruster.v1.WaitExecutionResponse.execution:type_name -> cruster.v1.Execution
+	54, // 13: cruster.v1.ExecutionDetails.input:type_name -> cruster.v1.Payload
+	14, // 14: cruster.v1.ExecutionDetails.pending:type_name -> cruster.v1.PendingOp
+	15, // 15: cruster.v1.ExecutionDetails.deferreds:type_name -> cruster.v1.SettledDeferred
+	13, // 16: cruster.v1.ExecutionDetails.patches:type_name -> cruster.v1.Patch
+	12, // 17: cruster.v1.ExecutionDetails.unread:type_name -> cruster.v1.UnreadSignals
+	10, // 18: cruster.v1.ExecutionDetails.unanswered:type_name -> cruster.v1.UnansweredUpdates
+	11, // 19: cruster.v1.ExecutionDetails.published:type_name -> cruster.v1.PublishedState
+	57, // 20: cruster.v1.ExecutionDetails.earlier:type_name -> cruster.v1.Execution
+	54, // 21: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
+	58, // 22: cruster.v1.PendingOp.issue_time:type_name -> google.protobuf.Timestamp
+	58, // 23: cruster.v1.PendingOp.due_time:type_name -> google.protobuf.Timestamp
+	59, // 24: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	60, // 25: cruster.v1.PendingOp.callee_state:type_name -> cruster.v1.State
+	58, // 26: cruster.v1.SettledDeferred.settle_time:type_name -> google.protobuf.Timestamp
+	54, // 27: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	59, // 28: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	55, // 29: cruster.v1.ListHistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	18, // 30: cruster.v1.ListHistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	58, // 31: cruster.v1.HistoryEntry.journal_time:type_name -> google.protobuf.Timestamp
+	58, // 32: cruster.v1.HistoryEntry.next_time:type_name -> google.protobuf.Timestamp
+	54, // 33: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	59, // 34: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	55, // 35: cruster.v1.FollowExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	18, // 36: cruster.v1.FollowExecutionResponse.entry:type_name -> cruster.v1.HistoryEntry
+	21, // 37: cruster.v1.FollowExecutionResponse.line:type_name -> cruster.v1.LogLine
+	57, // 38: cruster.v1.FollowExecutionResponse.execution:type_name -> cruster.v1.Execution
+	58, // 39: cruster.v1.LogLine.log_time:type_name -> google.protobuf.Timestamp
+	60, // 40: cruster.v1.ListExecutionsRequest.state:type_name -> cruster.v1.State
+	23, // 41: cruster.v1.ListExecutionsRequest.where:type_name -> cruster.v1.Condition
+	58, // 42: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
+	57, // 43: cruster.v1.ListExecutionsResponse.executions:type_name -> cruster.v1.Execution
+	54, // 44: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	25, // 45: cruster.v1.SignalExecutionRequest.signal:type_name -> cruster.v1.SignalOptions
+	2,  // 46: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
+	25, // 47: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
+	55, // 48: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	57, // 49: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	54, // 50: cruster.v1.QueryExecutionRequest.input:type_name -> cruster.v1.Payload
+	55, // 51: cruster.v1.QueryExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 52: cruster.v1.QueryExecutionResponse.value:type_name -> cruster.v1.Payload
+	54, // 53: cruster.v1.UpdateExecutionRequest.input:type_name -> cruster.v1.Payload
+	55, // 54: cruster.v1.UpdateExecutionRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 55: cruster.v1.UpdateExecutionResponse.value:type_name -> cruster.v1.Payload
+	59, // 56: cruster.v1.UpdateExecutionResponse.error:type_name -> cruster.v1.Error
+	55, // 57: cruster.v1.GetExecutionStateRequest.encoding:type_name -> cruster.v1.Encoding
+	11, // 58: cruster.v1.GetExecutionStateResponse.state:type_name -> cruster.v1.PublishedState
+	61, // 59: cruster.v1.GetExecutionStateResponse.attributes:type_name -> cruster.v1.Attribute
+	62, // 60: cruster.v1.GetExecutionStateResponse.progress:type_name -> cruster.v1.Progress
+	58, // 61: cruster.v1.GetExecutionStateResponse.update_time:type_name -> google.protobuf.Timestamp
+	57, // 62: cruster.v1.MoveExecutionResponse.execution:type_name -> cruster.v1.Execution
+	60, // 63: cruster.v1.MoveExecutionsRequest.state:type_name -> cruster.v1.State
+	63, // 64: cruster.v1.MoveExecutionsResponse.result:type_name -> cruster.v1.MoveResult
+	57, // 65: cruster.v1.ForkExecutionResponse.execution:type_name -> cruster.v1.Execution
+	54, // 66: cruster.v1.RestartExecutionRequest.input:type_name -> cruster.v1.Payload
+	57, // 67: cruster.v1.RestartExecutionResponse.execution:type_name -> cruster.v1.Execution
+	3,  // 68: cruster.v1.WorkflowService.StartExecution:input_type -> cruster.v1.StartExecutionRequest
+	5,  // 69: cruster.v1.WorkflowService.GetExecution:input_type -> cruster.v1.GetExecutionRequest
+	7,  // 70: cruster.v1.WorkflowService.WaitExecution:input_type -> cruster.v1.WaitExecutionRequest
+	16, // 71: cruster.v1.WorkflowService.ListHistory:input_type -> cruster.v1.ListHistoryRequest
+	22, // 72: cruster.v1.WorkflowService.ListExecutions:input_type -> cruster.v1.ListExecutionsRequest
+	26, // 73: cruster.v1.WorkflowService.SignalExecution:input_type -> cruster.v1.SignalExecutionRequest
+	28, // 74: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	19, // 75: cruster.v1.WorkflowService.FollowExecution:input_type -> cruster.v1.FollowExecutionRequest
+	30, // 76: cruster.v1.WorkflowService.QueryExecution:input_type -> cruster.v1.QueryExecutionRequest
+	32, // 77: cruster.v1.WorkflowService.UpdateExecution:input_type -> cruster.v1.UpdateExecutionRequest
+	34, // 78: cruster.v1.WorkflowService.GetExecutionState:input_type -> cruster.v1.GetExecutionStateRequest
+	36, // 79: cruster.v1.WorkflowService.InterruptExecution:input_type -> cruster.v1.InterruptExecutionRequest
+	38, // 80: cruster.v1.WorkflowService.TerminateExecution:input_type -> cruster.v1.TerminateExecutionRequest
+	40, // 81: cruster.v1.WorkflowService.ResumeExecution:input_type -> cruster.v1.ResumeExecutionRequest
+	42, // 82: cruster.v1.WorkflowService.FailExecution:input_type -> cruster.v1.FailExecutionRequest
+	44, // 83: cruster.v1.WorkflowService.MoveExecution:input_type -> cruster.v1.MoveExecutionRequest
+	46, // 84: cruster.v1.WorkflowService.MoveExecutions:input_type -> cruster.v1.MoveExecutionsRequest
+	48, // 85: cruster.v1.WorkflowService.ForkExecution:input_type -> cruster.v1.ForkExecutionRequest
+	50, // 86: cruster.v1.WorkflowService.RestartExecution:input_type -> cruster.v1.RestartExecutionRequest
+	52, // 87: cruster.v1.WorkflowService.DeleteExecution:input_type -> cruster.v1.DeleteExecutionRequest
+	4,  // 88: cruster.v1.WorkflowService.StartExecution:output_type -> cruster.v1.StartExecutionResponse
+	6,  // 89: cruster.v1.WorkflowService.GetExecution:output_type -> cruster.v1.GetExecutionResponse
+	8,  // 90: cruster.v1.WorkflowService.WaitExecution:output_type -> cruster.v1.WaitExecutionResponse
+	17, // 91: cruster.v1.WorkflowService.ListHistory:output_type -> cruster.v1.ListHistoryResponse
+	24, // 92: cruster.v1.WorkflowService.ListExecutions:output_type -> cruster.v1.ListExecutionsResponse
+	27, // 93: cruster.v1.WorkflowService.SignalExecution:output_type -> cruster.v1.SignalExecutionResponse
+	29, // 94: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	20, // 95: cruster.v1.WorkflowService.FollowExecution:output_type -> cruster.v1.FollowExecutionResponse
+	31, // 96: cruster.v1.WorkflowService.QueryExecution:output_type -> cruster.v1.QueryExecutionResponse
+	33, // 97: cruster.v1.WorkflowService.UpdateExecution:output_type -> cruster.v1.UpdateExecutionResponse
+	35, // 98: cruster.v1.WorkflowService.GetExecutionState:output_type -> cruster.v1.GetExecutionStateResponse
+	37, // 99: cruster.v1.WorkflowService.InterruptExecution:output_type -> cruster.v1.InterruptExecutionResponse
+	39, // 100: cruster.v1.WorkflowService.TerminateExecution:output_type -> cruster.v1.TerminateExecutionResponse
+	41, // 101: cruster.v1.WorkflowService.ResumeExecution:output_type -> cruster.v1.ResumeExecutionResponse
+	43, // 102: cruster.v1.WorkflowService.FailExecution:output_type -> cruster.v1.FailExecutionResponse
+	45, // 103: cruster.v1.WorkflowService.MoveExecution:output_type -> cruster.v1.MoveExecutionResponse
+	47, // 104: cruster.v1.WorkflowService.MoveExecutions:output_type -> cruster.v1.MoveExecutionsResponse
+	49, // 105: cruster.v1.WorkflowService.ForkExecution:output_type -> cruster.v1.ForkExecutionResponse
+	51, // 106: cruster.v1.WorkflowService.RestartExecution:output_type -> cruster.v1.RestartExecutionResponse
+	53, // 107: cruster.v1.WorkflowService.DeleteExecution:output_type -> cruster.v1.DeleteExecutionResponse
+	88, // [88:108] is the sub-list for method output_type
+	68, // [68:88] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -4458,12 +4454,12 @@ func file_cruster_v1_workflow_proto_init() {
 		(*StartOptions_Key)(nil),
 		(*StartOptions_RawKey)(nil),
 	}
-	file_cruster_v1_workflow_proto_msgTypes[21].OneofWrappers = []any{
+	file_cruster_v1_workflow_proto_msgTypes[18].OneofWrappers = []any{
 		(*FollowExecutionResponse_Entry)(nil),
 		(*FollowExecutionResponse_Line)(nil),
 		(*FollowExecutionResponse_Execution)(nil),
 	}
-	file_cruster_v1_workflow_proto_msgTypes[24].OneofWrappers = []any{
+	file_cruster_v1_workflow_proto_msgTypes[21].OneofWrappers = []any{
 		(*Condition_Text)(nil),
 		(*Condition_Number)(nil),
 		(*Condition_Boolean)(nil),
@@ -4475,8 +4471,8 @@ func file_cruster_v1_workflow_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   53,
+			NumEnums:      2,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,10 +20,8 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	WorkflowService_StartExecution_FullMethodName     = "/cruster.v1.WorkflowService/StartExecution"
-	WorkflowService_Execute_FullMethodName            = "/cruster.v1.WorkflowService/Execute"
-	WorkflowService_Poll_FullMethodName               = "/cruster.v1.WorkflowService/Poll"
-	WorkflowService_WaitExecution_FullMethodName      = "/cruster.v1.WorkflowService/WaitExecution"
 	WorkflowService_GetExecution_FullMethodName       = "/cruster.v1.WorkflowService/GetExecution"
+	WorkflowService_WaitExecution_FullMethodName      = "/cruster.v1.WorkflowService/WaitExecution"
 	WorkflowService_ListHistory_FullMethodName        = "/cruster.v1.WorkflowService/ListHistory"
 	WorkflowService_ListExecutions_FullMethodName     = "/cruster.v1.WorkflowService/ListExecutions"
 	WorkflowService_SignalExecution_FullMethodName    = "/cruster.v1.WorkflowService/SignalExecution"
@@ -33,6 +31,7 @@ const (
 	WorkflowService_UpdateExecution_FullMethodName    = "/cruster.v1.WorkflowService/UpdateExecution"
 	WorkflowService_GetExecutionState_FullMethodName  = "/cruster.v1.WorkflowService/GetExecutionState"
 	WorkflowService_InterruptExecution_FullMethodName = "/cruster.v1.WorkflowService/InterruptExecution"
+	WorkflowService_TerminateExecution_FullMethodName = "/cruster.v1.WorkflowService/TerminateExecution"
 	WorkflowService_ResumeExecution_FullMethodName    = "/cruster.v1.WorkflowService/ResumeExecution"
 	WorkflowService_FailExecution_FullMethodName      = "/cruster.v1.WorkflowService/FailExecution"
 	WorkflowService_MoveExecution_FullMethodName      = "/cruster.v1.WorkflowService/MoveExecution"
@@ -49,72 +48,74 @@ const (
 // WorkflowService runs workflows and looks at executions.
 //
 // Starts are idempotent: the second start under a key finds the first
-// execution, with its result, so Start and Execute may be repeated at will. With
+// execution, with its result, so StartExecution may be repeated at will. With
 // StartOptions.if_finished a start may begin a new run instead; then it is the
 // request id that makes it safe to repeat.
 type WorkflowServiceClient interface {
-	// Start starts an execution and answers as soon as its start is durable.
+	// StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+	// request says to wait, when the execution is final or paused or the wait is over. The end of the
+	// wait ends nothing else.
 	StartExecution(ctx context.Context, in *StartExecutionRequest, opts ...grpc.CallOption) (*StartExecutionResponse, error)
-	// Execute starts an execution and answers when it is final or paused. The
-	// caller's deadline ends the waiting, never the execution.
-	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
-	// Poll answers at once how far an execution is.
-	Poll(ctx context.Context, in *PollRequest, opts ...grpc.CallOption) (*PollResponse, error)
-	// Wait answers when an execution is final or paused. The caller's deadline
-	// ends the waiting, never the execution.
-	WaitExecution(ctx context.Context, in *WaitExecutionRequest, opts ...grpc.CallOption) (*WaitExecutionResponse, error)
-	// Describe answers with the state of an execution and its open ops.
+	// GetExecution answers at once how far an execution is.
 	GetExecution(ctx context.Context, in *GetExecutionRequest, opts ...grpc.CallOption) (*GetExecutionResponse, error)
-	// History pages through the journal of an execution.
+	// WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+	// execution as it is then.
+	WaitExecution(ctx context.Context, in *WaitExecutionRequest, opts ...grpc.CallOption) (*WaitExecutionResponse, error)
+	// ListHistory pages through the journal of an execution.
 	ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error)
-	// List pages through executions, newest first.
+	// ListExecutions pages through executions, newest first.
 	ListExecutions(ctx context.Context, in *ListExecutionsRequest, opts ...grpc.CallOption) (*ListExecutionsResponse, error)
-	// Signal sends a signal to an execution and answers as soon as it is durable. The
+	// SignalExecution sends a signal to an execution and answers as soon as it is durable. The
 	// workflow receives it when it asks for it, in the order in which signals were sent.
 	SignalExecution(ctx context.Context, in *SignalExecutionRequest, opts ...grpc.CallOption) (*SignalExecutionResponse, error)
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error)
-	// Follow tells what happens to an execution, as it happens, and ends with the execution:
+	// FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
 	// the entries of its journal once they are durable; the lines that its workflow and its
 	// activities log while it is followed; and the execution itself, first, whenever it is paused,
 	// goes on or continues as a new run, and last. Lines that were logged before are not told:
 	// they are in the log of the host.
 	FollowExecution(ctx context.Context, in *FollowExecutionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowExecutionResponse], error)
-	// Query asks a running execution a question, and answers with the workflow's reply at
+	// QueryExecution asks a running execution a question, and answers with the workflow's reply at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	QueryExecution(ctx context.Context, in *QueryExecutionRequest, opts ...grpc.CallOption) (*QueryExecutionResponse, error)
-	// Update asks a workflow for a change and answers with the workflow's reply, once it is
+	// UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
 	// durable. The caller's deadline ends the waiting, never the update: with the same
 	// request id the answer can be asked for again, whatever became of caller or host.
 	UpdateExecution(ctx context.Context, in *UpdateExecutionRequest, opts ...grpc.CallOption) (*UpdateExecutionResponse, error)
-	// GetState answers with the published values of an execution, also of a finished one. Its
+	// GetExecutionState answers with the published values of an execution, also of a finished one. Its
 	// code does not run for that.
 	GetExecutionState(ctx context.Context, in *GetExecutionStateRequest, opts ...grpc.CallOption) (*GetExecutionStateResponse, error)
-	// Interrupt asks an execution to stop. It may clean up first.
+	// InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+	// is resumed.
 	InterruptExecution(ctx context.Context, in *InterruptExecutionRequest, opts ...grpc.CallOption) (*InterruptExecutionResponse, error)
-	// Resume continues a paused execution.
+	// TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+	// does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+	// may be terminated again.
+	TerminateExecution(ctx context.Context, in *TerminateExecutionRequest, opts ...grpc.CallOption) (*TerminateExecutionResponse, error)
+	// ResumeExecution continues a paused execution.
 	ResumeExecution(ctx context.Context, in *ResumeExecutionRequest, opts ...grpc.CallOption) (*ResumeExecutionResponse, error)
-	// Fail ends a paused execution for good. Its code does not run again, so
+	// FailExecution ends a paused execution for good. Its code does not run again, so
 	// nothing is cleaned up. Callers that wait for its result get the failure.
 	FailExecution(ctx context.Context, in *FailExecutionRequest, opts ...grpc.CallOption) (*FailExecutionResponse, error)
-	// Move has a running or paused execution go on with another module. Its
+	// MoveExecution has a running or paused execution go on with another module. Its
 	// journal is replayed there first. If the module does not fit, nothing is
 	// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
 	// shows both sides. If it fits, the execution goes on, also if it was paused.
 	MoveExecution(ctx context.Context, in *MoveExecutionRequest, opts ...grpc.CallOption) (*MoveExecutionResponse, error)
-	// MoveAll is Move for the open executions of a workflow or a deployment. It
+	// MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
 	// answers with the outcome of one after the other, and goes on after executions
 	// that could not be moved.
 	MoveExecutions(ctx context.Context, in *MoveExecutionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveExecutionsResponse], error)
-	// Fork starts a new run from a beginning of the journal of an execution, in
+	// ForkExecution starts a new run from a beginning of the journal of an execution, in
 	// whatever state that is. The history up to there is taken over, not
 	// repeated. The original stays as it is.
 	ForkExecution(ctx context.Context, in *ForkExecutionRequest, opts ...grpc.CallOption) (*ForkExecutionResponse, error)
-	// Restart starts a new run of an execution whose run has finished, under the same key. The
+	// RestartExecution starts a new run of an execution whose run has finished, under the same key. The
 	// earlier run stays to be read, by its run id, until retention deletes it.
 	RestartExecution(ctx context.Context, in *RestartExecutionRequest, opts ...grpc.CallOption) (*RestartExecutionResponse, error)
-	// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+	// DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
 	// of these.
 	DeleteExecution(ctx context.Context, in *DeleteExecutionRequest, opts ...grpc.CallOption) (*DeleteExecutionResponse, error)
 }
@@ -137,20 +138,10 @@ func (c *workflowServiceClient) StartExecution(ctx context.Context, in *StartExe
 	return out, nil
 }
 
-func (c *workflowServiceClient) Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error) {
+func (c *workflowServiceClient) GetExecution(ctx context.Context, in *GetExecutionRequest, opts ...grpc.CallOption) (*GetExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ExecuteResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Execute_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *workflowServiceClient) Poll(ctx context.Context, in *PollRequest, opts ...grpc.CallOption) (*PollResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PollResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_Poll_FullMethodName, in, out, cOpts...)
+	out := new(GetExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_GetExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -161,16 +152,6 @@ func (c *workflowServiceClient) WaitExecution(ctx context.Context, in *WaitExecu
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WaitExecutionResponse)
 	err := c.cc.Invoke(ctx, WorkflowService_WaitExecution_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *workflowServiceClient) GetExecution(ctx context.Context, in *GetExecutionRequest, opts ...grpc.CallOption) (*GetExecutionResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetExecutionResponse)
-	err := c.cc.Invoke(ctx, WorkflowService_GetExecution_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -276,6 +257,16 @@ func (c *workflowServiceClient) InterruptExecution(ctx context.Context, in *Inte
 	return out, nil
 }
 
+func (c *workflowServiceClient) TerminateExecution(ctx context.Context, in *TerminateExecutionRequest, opts ...grpc.CallOption) (*TerminateExecutionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TerminateExecutionResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_TerminateExecution_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *workflowServiceClient) ResumeExecution(ctx context.Context, in *ResumeExecutionRequest, opts ...grpc.CallOption) (*ResumeExecutionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResumeExecutionResponse)
@@ -362,72 +353,74 @@ func (c *workflowServiceClient) DeleteExecution(ctx context.Context, in *DeleteE
 // WorkflowService runs workflows and looks at executions.
 //
 // Starts are idempotent: the second start under a key finds the first
-// execution, with its result, so Start and Execute may be repeated at will. With
+// execution, with its result, so StartExecution may be repeated at will. With
 // StartOptions.if_finished a start may begin a new run instead; then it is the
 // request id that makes it safe to repeat.
 type WorkflowServiceServer interface {
-	// Start starts an execution and answers as soon as its start is durable.
+	// StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+	// request says to wait, when the execution is final or paused or the wait is over. The end of the
+	// wait ends nothing else.
 	StartExecution(context.Context, *StartExecutionRequest) (*StartExecutionResponse, error)
-	// Execute starts an execution and answers when it is final or paused. The
-	// caller's deadline ends the waiting, never the execution.
-	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
-	// Poll answers at once how far an execution is.
-	Poll(context.Context, *PollRequest) (*PollResponse, error)
-	// Wait answers when an execution is final or paused. The caller's deadline
-	// ends the waiting, never the execution.
-	WaitExecution(context.Context, *WaitExecutionRequest) (*WaitExecutionResponse, error)
-	// Describe answers with the state of an execution and its open ops.
+	// GetExecution answers at once how far an execution is.
 	GetExecution(context.Context, *GetExecutionRequest) (*GetExecutionResponse, error)
-	// History pages through the journal of an execution.
+	// WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+	// execution as it is then.
+	WaitExecution(context.Context, *WaitExecutionRequest) (*WaitExecutionResponse, error)
+	// ListHistory pages through the journal of an execution.
 	ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error)
-	// List pages through executions, newest first.
+	// ListExecutions pages through executions, newest first.
 	ListExecutions(context.Context, *ListExecutionsRequest) (*ListExecutionsResponse, error)
-	// Signal sends a signal to an execution and answers as soon as it is durable. The
+	// SignalExecution sends a signal to an execution and answers as soon as it is durable. The
 	// workflow receives it when it asks for it, in the order in which signals were sent.
 	SignalExecution(context.Context, *SignalExecutionRequest) (*SignalExecutionResponse, error)
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error)
-	// Follow tells what happens to an execution, as it happens, and ends with the execution:
+	// FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
 	// the entries of its journal once they are durable; the lines that its workflow and its
 	// activities log while it is followed; and the execution itself, first, whenever it is paused,
 	// goes on or continues as a new run, and last. Lines that were logged before are not told:
 	// they are in the log of the host.
 	FollowExecution(*FollowExecutionRequest, grpc.ServerStreamingServer[FollowExecutionResponse]) error
-	// Query asks a running execution a question, and answers with the workflow's reply at
+	// QueryExecution asks a running execution a question, and answers with the workflow's reply at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	QueryExecution(context.Context, *QueryExecutionRequest) (*QueryExecutionResponse, error)
-	// Update asks a workflow for a change and answers with the workflow's reply, once it is
+	// UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
 	// durable. The caller's deadline ends the waiting, never the update: with the same
 	// request id the answer can be asked for again, whatever became of caller or host.
 	UpdateExecution(context.Context, *UpdateExecutionRequest) (*UpdateExecutionResponse, error)
-	// GetState answers with the published values of an execution, also of a finished one. Its
+	// GetExecutionState answers with the published values of an execution, also of a finished one. Its
 	// code does not run for that.
 	GetExecutionState(context.Context, *GetExecutionStateRequest) (*GetExecutionStateResponse, error)
-	// Interrupt asks an execution to stop. It may clean up first.
+	// InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+	// is resumed.
 	InterruptExecution(context.Context, *InterruptExecutionRequest) (*InterruptExecutionResponse, error)
-	// Resume continues a paused execution.
+	// TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+	// does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+	// may be terminated again.
+	TerminateExecution(context.Context, *TerminateExecutionRequest) (*TerminateExecutionResponse, error)
+	// ResumeExecution continues a paused execution.
 	ResumeExecution(context.Context, *ResumeExecutionRequest) (*ResumeExecutionResponse, error)
-	// Fail ends a paused execution for good. Its code does not run again, so
+	// FailExecution ends a paused execution for good. Its code does not run again, so
 	// nothing is cleaned up. Callers that wait for its result get the failure.
 	FailExecution(context.Context, *FailExecutionRequest) (*FailExecutionResponse, error)
-	// Move has a running or paused execution go on with another module. Its
+	// MoveExecution has a running or paused execution go on with another module. Its
 	// journal is replayed there first. If the module does not fit, nothing is
 	// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
 	// shows both sides. If it fits, the execution goes on, also if it was paused.
 	MoveExecution(context.Context, *MoveExecutionRequest) (*MoveExecutionResponse, error)
-	// MoveAll is Move for the open executions of a workflow or a deployment. It
+	// MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
 	// answers with the outcome of one after the other, and goes on after executions
 	// that could not be moved.
 	MoveExecutions(*MoveExecutionsRequest, grpc.ServerStreamingServer[MoveExecutionsResponse]) error
-	// Fork starts a new run from a beginning of the journal of an execution, in
+	// ForkExecution starts a new run from a beginning of the journal of an execution, in
 	// whatever state that is. The history up to there is taken over, not
 	// repeated. The original stays as it is.
 	ForkExecution(context.Context, *ForkExecutionRequest) (*ForkExecutionResponse, error)
-	// Restart starts a new run of an execution whose run has finished, under the same key. The
+	// RestartExecution starts a new run of an execution whose run has finished, under the same key. The
 	// earlier run stays to be read, by its run id, until retention deletes it.
 	RestartExecution(context.Context, *RestartExecutionRequest) (*RestartExecutionResponse, error)
-	// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+	// DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
 	// of these.
 	DeleteExecution(context.Context, *DeleteExecutionRequest) (*DeleteExecutionResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
@@ -443,17 +436,11 @@ type UnimplementedWorkflowServiceServer struct{}
 func (UnimplementedWorkflowServiceServer) StartExecution(context.Context, *StartExecutionRequest) (*StartExecutionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StartExecution not implemented")
 }
-func (UnimplementedWorkflowServiceServer) Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Execute not implemented")
-}
-func (UnimplementedWorkflowServiceServer) Poll(context.Context, *PollRequest) (*PollResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Poll not implemented")
+func (UnimplementedWorkflowServiceServer) GetExecution(context.Context, *GetExecutionRequest) (*GetExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetExecution not implemented")
 }
 func (UnimplementedWorkflowServiceServer) WaitExecution(context.Context, *WaitExecutionRequest) (*WaitExecutionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method WaitExecution not implemented")
-}
-func (UnimplementedWorkflowServiceServer) GetExecution(context.Context, *GetExecutionRequest) (*GetExecutionResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetExecution not implemented")
 }
 func (UnimplementedWorkflowServiceServer) ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHistory not implemented")
@@ -481,6 +468,9 @@ func (UnimplementedWorkflowServiceServer) GetExecutionState(context.Context, *Ge
 }
 func (UnimplementedWorkflowServiceServer) InterruptExecution(context.Context, *InterruptExecutionRequest) (*InterruptExecutionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method InterruptExecution not implemented")
+}
+func (UnimplementedWorkflowServiceServer) TerminateExecution(context.Context, *TerminateExecutionRequest) (*TerminateExecutionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TerminateExecution not implemented")
 }
 func (UnimplementedWorkflowServiceServer) ResumeExecution(context.Context, *ResumeExecutionRequest) (*ResumeExecutionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResumeExecution not implemented")
@@ -542,38 +532,20 @@ func _WorkflowService_StartExecution_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
-func _WorkflowService_Execute_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ExecuteRequest)
+func _WorkflowService_GetExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetExecutionRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Execute(ctx, in)
+		return srv.(WorkflowServiceServer).GetExecution(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: WorkflowService_Execute_FullMethodName,
+		FullMethod: WorkflowService_GetExecution_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Execute(ctx, req.(*ExecuteRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _WorkflowService_Poll_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PollRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(WorkflowServiceServer).Poll(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: WorkflowService_Poll_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).Poll(ctx, req.(*PollRequest))
+		return srv.(WorkflowServiceServer).GetExecution(ctx, req.(*GetExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -592,24 +564,6 @@ func _WorkflowService_WaitExecution_Handler(srv interface{}, ctx context.Context
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(WorkflowServiceServer).WaitExecution(ctx, req.(*WaitExecutionRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _WorkflowService_GetExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetExecutionRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(WorkflowServiceServer).GetExecution(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: WorkflowService_GetExecution_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(WorkflowServiceServer).GetExecution(ctx, req.(*GetExecutionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -769,6 +723,24 @@ func _WorkflowService_InterruptExecution_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_TerminateExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TerminateExecutionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).TerminateExecution(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_TerminateExecution_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).TerminateExecution(ctx, req.(*TerminateExecutionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WorkflowService_ResumeExecution_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResumeExecutionRequest)
 	if err := dec(in); err != nil {
@@ -900,20 +872,12 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _WorkflowService_StartExecution_Handler,
 		},
 		{
-			MethodName: "Execute",
-			Handler:    _WorkflowService_Execute_Handler,
-		},
-		{
-			MethodName: "Poll",
-			Handler:    _WorkflowService_Poll_Handler,
+			MethodName: "GetExecution",
+			Handler:    _WorkflowService_GetExecution_Handler,
 		},
 		{
 			MethodName: "WaitExecution",
 			Handler:    _WorkflowService_WaitExecution_Handler,
-		},
-		{
-			MethodName: "GetExecution",
-			Handler:    _WorkflowService_GetExecution_Handler,
 		},
 		{
 			MethodName: "ListHistory",
@@ -946,6 +910,10 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "InterruptExecution",
 			Handler:    _WorkflowService_InterruptExecution_Handler,
+		},
+		{
+			MethodName: "TerminateExecution",
+			Handler:    _WorkflowService_TerminateExecution_Handler,
 		},
 		{
 			MethodName: "ResumeExecution",

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/hoststate"
@@ -60,10 +61,26 @@ func (w *Waiting) isOf(chain journal.RunID) bool { return w.ref.Chain.IsZero() |
 // errDeleted says that an execution was deleted before anyone was told of its end.
 var errDeleted = ChainGone()
 
+// ErrWaitOver ends a wait before the execution has ended.
+var ErrWaitOver = errors.New("the wait is over")
+
 // Result waits until the execution has ended or paused, and returns its brief row.
 func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
+	return w.ResultWithin(ctx, 0)
+}
+
+// ResultWithin is Result, and ErrWaitOver after a wait that is not 0.
+func (w *Waiting) ResultWithin(ctx context.Context, wait time.Duration) (*journal.Execution, error) {
 	host := w.ends.Host
+	var over <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		over = timer.C
+	}
 	select {
+	case <-over:
+		return nil, ErrWaitOver
 	case row := <-w.told:
 		return row, nil
 	case <-w.deleted:
@@ -84,6 +101,11 @@ func (w *Waiting) Stop() { w.ends.Watchers.Remove(w.ref.ID, w.watcher) }
 
 // Wait returns the brief row of an existing execution once it has ended or paused.
 func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
+	return e.WaitWithin(ctx, ref, 0)
+}
+
+// WaitWithin is Wait, and ErrWaitOver after a wait that is not 0.
+func (e Ends) WaitWithin(ctx context.Context, ref Ref, wait time.Duration) (*journal.Execution, error) {
 	w := e.Await(ref)
 	defer w.Stop()
 	// It may have ended before.
@@ -94,9 +116,9 @@ func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	if row.State != journal.Running {
 		return row, nil
 	}
-	row, err = w.Result(ctx)
+	row, err = w.ResultWithin(ctx, wait)
 	if errors.Is(err, errDeleted) && ref.Chain.IsZero() {
-		return e.Wait(ctx, ref) // another run may have the name by now
+		return e.WaitWithin(ctx, ref, wait) // another run may have the name by now
 	}
 	return row, err
 }

@@ -61,13 +61,16 @@ func key(start *crusterv1.StartOptions) string {
 func (fakeWorkflows) StartExecution(
 	_ context.Context, req *crusterv1.StartExecutionRequest,
 ) (*crusterv1.StartExecutionResponse, error) {
+	if req.GetWait() != nil {
+		return execute(req)
+	}
 	e, err := execution("shop/Buy/" + key(req.GetStart()))
 	return &crusterv1.StartExecutionResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
 }
 
-// Execute finds the execution started at noon if a hashed key is given. Commands begin a minute
+// execute finds the execution started at noon if a hashed key is given. Commands begin a minute
 // later.
-func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+func execute(req *crusterv1.StartExecutionRequest) (*crusterv1.StartExecutionResponse, error) {
 	found := req.GetStart().GetKey()
 	state, finished, _ := strings.Cut(found, "-")
 	e, err := execution("shop/Buy/" + cmp.Or(state, key(req.GetStart())))
@@ -79,22 +82,20 @@ func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (
 	case "own":
 		e.CreateTime, e.EndTime = timestamppb.New(noon.Add(2*time.Minute)), timestamppb.New(noon.Add(time.Hour))
 	}
-	return &crusterv1.ExecuteResponse{Execution: e, Existed: found != ""}, err
+	return &crusterv1.StartExecutionResponse{Execution: e, Existed: found != ""}, err
 }
 
-func (fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
-	e, err := execution(req.GetExecution())
-	return &crusterv1.PollResponse{Execution: e}, err
-}
-
-// Wait answers at once; for a running execution it waits until the caller gives up.
+// WaitExecution answers at once; for a running execution it waits until the caller gives up, or the wait is over.
 func (fakeWorkflows) WaitExecution(
 	ctx context.Context, req *crusterv1.WaitExecutionRequest,
 ) (*crusterv1.WaitExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
 	if e.GetState() == crusterv1.State_STATE_RUNNING {
-		<-ctx.Done()
-		return nil, ctx.Err()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(req.GetWait().AsDuration()):
+		}
 	}
 	return &crusterv1.WaitExecutionResponse{Execution: e}, err
 }
@@ -103,6 +104,9 @@ func (f fakeWorkflows) GetExecution(
 	_ context.Context, req *crusterv1.GetExecutionRequest,
 ) (*crusterv1.GetExecutionResponse, error) {
 	e, err := execution(req.GetExecution())
+	if req.GetView() != crusterv1.ExecutionView_EXECUTION_VIEW_FULL {
+		return &crusterv1.GetExecutionResponse{Execution: e}, err
+	}
 	pending := &crusterv1.PendingOp{Number: 2, Kind: "sleep"}
 	switch e.GetKey() {
 	case "computing":
@@ -111,7 +115,8 @@ func (f fakeWorkflows) GetExecution(
 	case "waiting":
 		f.host.look()
 	}
-	return &crusterv1.GetExecutionResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{pending}}, err
+	details := &crusterv1.ExecutionDetails{Entries: 3, Pending: []*crusterv1.PendingOp{pending}}
+	return &crusterv1.GetExecutionResponse{Execution: e, Details: details}, err
 }
 
 // History has 5 entries, and 2 of them on a page.
@@ -260,7 +265,18 @@ func (f fakeWorkflows) InterruptExecution(
 func (fakeWorkflows) ResumeExecution(
 	_ context.Context, req *crusterv1.ResumeExecutionRequest,
 ) (*crusterv1.ResumeExecutionResponse, error) {
+	if req.GetInterrupt() {
+		_, err := execution(req.GetExecution())
+		return &crusterv1.ResumeExecutionResponse{}, err
+	}
 	return &crusterv1.ResumeExecutionResponse{}, needPaused(req.GetExecution())
+}
+
+func (fakeWorkflows) TerminateExecution(
+	_ context.Context, req *crusterv1.TerminateExecutionRequest,
+) (*crusterv1.TerminateExecutionResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.TerminateExecutionResponse{}, err
 }
 
 func (fakeWorkflows) FailExecution(

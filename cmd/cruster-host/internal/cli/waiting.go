@@ -54,6 +54,7 @@ func (a *app) say(line string) {
 func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Context) string {
 	return func(ctx context.Context) string {
 		d, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
+			View:      crusterv1.ExecutionView_EXECUTION_VIEW_FULL,
 			Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
 		})
 		if err != nil {

@@ -81,17 +81,14 @@ wait for it.
 			defer cancel()
 			began := a.now()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Execute(ctx, &crusterv1.ExecuteRequest{Start: start, Encoding: jsonForm})
+				exec, existed, err := c.Execute(ctx, start, jsonForm)
 				if err != nil {
 					return err
 				}
-				if note := view.ExistedNote(resp.GetExecution(), began, a.addrFlag()); resp.GetExisted() &&
-					note != "" && a.output == "table" {
+				if note := view.ExistedNote(exec, began, a.addrFlag()); existed && note != "" && a.output == "table" {
 					fmt.Fprintln(a.stderr, note)
 				}
-				return a.printOutcome(
-					view.StartedExecutionOf(resp.GetExecution(), resp.GetExisted()), resp.GetExecution().GetError(),
-				)
+				return a.printOutcome(view.StartedExecutionOf(exec, existed), exec.GetError())
 			})
 		},
 	}
@@ -166,7 +163,7 @@ func (a *app) workflowPoll() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Poll(cmd.Context(), &crusterv1.PollRequest{
+				resp, err := c.Workflows().GetExecution(cmd.Context(), &crusterv1.GetExecutionRequest{
 					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
 				})
 				if err != nil {
@@ -196,13 +193,13 @@ func (a *app) workflowWait() *cobra.Command {
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().WaitExecution(ctx, &crusterv1.WaitExecutionRequest{
+				exec, err := c.Await(ctx, &crusterv1.WaitExecutionRequest{
 					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
 				})
 				if err != nil {
 					return err
 				}
-				return a.printOutcome(view.ExecutionOf(resp.GetExecution()), resp.GetExecution().GetError())
+				return a.printOutcome(view.ExecutionOf(exec), exec.GetError())
 			})
 		},
 	}

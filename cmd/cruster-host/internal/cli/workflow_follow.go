@@ -135,6 +135,7 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	d, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
+		View:      crusterv1.ExecutionView_EXECUTION_VIEW_FULL,
 		Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm,
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ func (a *app) workflowDescribe() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Workflows().GetExecution(cmd.Context(), &crusterv1.GetExecutionRequest{
+					View:      crusterv1.ExecutionView_EXECUTION_VIEW_FULL,
 					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
 				})
 				if err != nil {

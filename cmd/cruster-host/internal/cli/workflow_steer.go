@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -37,10 +38,7 @@ two seconds; move it to code that can, or fail it.`,
 			return a.withClient(func(c *client.Client) error {
 				wasPaused := resume && a.isPaused(cmd.Context(), c, args[0])
 				err := a.explaining(cmd.Context(), a.lookAtTurn(c, args[0]), func() error {
-					_, err := c.Workflows().InterruptExecution(cmd.Context(), &crusterv1.InterruptExecutionRequest{
-						Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume,
-					})
-					return err
+					return a.interrupt(cmd.Context(), c, args[0], reason, resume)
 				})
 				if err != nil {
 					return err
@@ -64,10 +62,24 @@ two seconds; move it to code that can, or fail it.`,
 	return cmd
 }
 
+// interrupt asks an execution to stop, and has it go on for that if it is to be resumed.
+func (a *app) interrupt(ctx context.Context, c *client.Client, execution, reason string, resume bool) error {
+	if resume {
+		_, err := c.Workflows().ResumeExecution(ctx, &crusterv1.ResumeExecutionRequest{
+			Namespace: a.namespace, Execution: execution, Interrupt: true, Reason: reason,
+		})
+		return err
+	}
+	_, err := c.Workflows().InterruptExecution(ctx, &crusterv1.InterruptExecutionRequest{
+		Namespace: a.namespace, Execution: execution, Reason: reason,
+	})
+	return err
+}
+
 // warnPaused warns that a paused execution receives its interrupt only once it goes on, and says how
 // it does.
 func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string) error {
-	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{
+	resp, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
 		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
 	})
 	if err != nil {
@@ -83,7 +95,7 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 
 // isPaused tells whether an execution is known to be paused.
 func (a *app) isPaused(ctx context.Context, c *client.Client, execution string) bool {
-	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{
+	resp, err := c.Workflows().GetExecution(ctx, &crusterv1.GetExecutionRequest{
 		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
 	})
 	return err == nil && client.StateOf(resp.GetExecution().GetState()) == client.Paused
@@ -95,10 +107,8 @@ const looksAfterResume = 2 * time.Second
 // warnPausedAgain tells of an execution that went on in order to stop, and whose code did not get
 // there: the same cause pauses it again, mostly at once.
 func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) {
-	ctx, cancel := context.WithTimeout(ctx, looksAfterResume)
-	defer cancel()
 	resp, err := c.Workflows().WaitExecution(ctx, &crusterv1.WaitExecutionRequest{
-		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
+		Namespace: a.namespace, Execution: execution, Encoding: jsonForm, Wait: durationpb.New(looksAfterResume),
 	})
 	if err != nil || client.StateOf(resp.GetExecution().GetState()) != client.Paused {
 		return // it takes its time to clean up, and was asked to

@@ -27,10 +27,10 @@ never returns.`,
 				return usage.Errorf("--reason is missing: what do callers get that wait for the result?")
 			}
 			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.InterruptExecutionRequest{
-					Namespace: a.namespace, Execution: args[0], Reason: reason, Terminate: true,
+				req := &crusterv1.TerminateExecutionRequest{
+					Namespace: a.namespace, Execution: args[0], Reason: reason,
 				}
-				if _, err := c.Workflows().InterruptExecution(cmd.Context(), req); err != nil {
+				if _, err := c.Workflows().TerminateExecution(cmd.Context(), req); err != nil {
 					return err
 				}
 				return a.done(view.Done{Done: "terminated", Execution: args[0]}, "terminated")

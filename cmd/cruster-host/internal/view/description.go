@@ -76,42 +76,42 @@ type SettledDeferred struct {
 func DescriptionOf(d *crusterv1.GetExecutionResponse) Description {
 	v := Description{
 		Execution: ExecutionOf(d.GetExecution()),
-		Input:     payloadJSON(d.GetInput()),
-		Entries:   d.GetEntries(),
-		Limit:     d.GetEntryLimit(),
-		Fuel:      d.GetFuel(),
-		Resident:  d.GetResident(),
+		Input:     payloadJSON(d.GetDetails().GetInput()),
+		Entries:   d.GetDetails().GetEntries(),
+		Limit:     d.GetDetails().GetEntryLimit(),
+		Fuel:      d.GetDetails().GetFuel(),
+		Resident:  d.GetDetails().GetResident(),
 		Pending:   []PendingOp{},
 		Deferreds: []SettledDeferred{},
 		Patches:   []Patch{},
 
-		PendingOmitted:   d.GetPendingOmitted(),
-		DeferredsOmitted: d.GetDeferredsOmitted(),
-		Circle:           d.GetCircle(),
-		EarlierMore:      d.GetEarlierMore(),
+		PendingOmitted:   d.GetDetails().GetPendingOmitted(),
+		DeferredsOmitted: d.GetDetails().GetDeferredsOmitted(),
+		Circle:           d.GetDetails().GetCircle(),
+		EarlierMore:      d.GetDetails().GetEarlierMore(),
 	}
-	for _, e := range d.GetEarlier() {
+	for _, e := range d.GetDetails().GetEarlier() {
 		v.Earlier = append(v.Earlier, ExecutionOf(e))
 	}
-	for _, p := range d.GetPatches() {
+	for _, p := range d.GetDetails().GetPatches() {
 		v.Patches = append(v.Patches, Patch{ID: p.GetId(), Taken: p.GetTaken(), Seq: p.GetSeq()})
 	}
-	for _, u := range d.GetUnread() {
+	for _, u := range d.GetDetails().GetUnread() {
 		if v.Unread == nil {
 			v.Unread = map[string]uint32{}
 		}
 		v.Unread[u.GetName()] = u.GetCount()
 	}
-	for _, u := range d.GetUnanswered() {
+	for _, u := range d.GetDetails().GetUnanswered() {
 		if v.Unanswered == nil {
 			v.Unanswered = map[string]uint32{}
 		}
 		v.Unanswered[u.GetName()] = u.GetCount()
 	}
-	if len(d.GetPublished()) > 0 {
-		v.Published = stateOf(d.GetPublished())
+	if len(d.GetDetails().GetPublished()) > 0 {
+		v.Published = stateOf(d.GetDetails().GetPublished())
 	}
-	for _, p := range d.GetPending() {
+	for _, p := range d.GetDetails().GetPending() {
 		op := PendingOp{
 			Number:    p.GetNumber(),
 			Kind:      p.GetKind(),
@@ -128,7 +128,7 @@ func DescriptionOf(d *crusterv1.GetExecutionResponse) Description {
 		}
 		v.Pending = append(v.Pending, op)
 	}
-	for _, s := range d.GetDeferreds() {
+	for _, s := range d.GetDetails().GetDeferreds() {
 		v.Deferreds = append(v.Deferreds, SettledDeferred{
 			Name:    s.GetName(),
 			At:      timeOf(s.GetSettleTime()),
@@ -177,7 +177,7 @@ func WriteDescription(w io.Writer, d *crusterv1.GetExecutionResponse, addrFlag s
 	if err := terminal.Lines(w, all...); err != nil {
 		return err
 	}
-	if err := writePending(w, d.GetPending()); err != nil {
+	if err := writePending(w, d.GetDetails().GetPending()); err != nil {
 		return err
 	}
 	writeOmitted(w, v.PendingOmitted)
@@ -185,7 +185,9 @@ func WriteDescription(w io.Writer, d *crusterv1.GetExecutionResponse, addrFlag s
 		return err
 	}
 	if err := errors.Join(
-		writeUnread(w, d.GetUnread()), writeUnanswered(w, d.GetUnanswered()), writeState(w, d.GetPublished()),
+		writeUnread(w, d.GetDetails().GetUnread()), writeUnanswered(w, d.GetDetails().GetUnanswered()), writeState(
+			w, d.GetDetails().GetPublished(),
+		),
 		writeEarlier(w, d),
 	); err != nil {
 		return err
@@ -197,7 +199,9 @@ func WriteDescription(w io.Writer, d *crusterv1.GetExecutionResponse, addrFlag s
 	var rows [][]string
 	for i, s := range v.Deferreds {
 		rows = append(rows, []string{
-			s.Name, timeText(d.GetDeferreds()[i].GetSettleTime()), outcomeText(s.Value, s.Error, s.Omitted),
+			s.Name, timeText(d.GetDetails().GetDeferreds()[i].GetSettleTime()), outcomeText(
+				s.Value, s.Error, s.Omitted,
+			),
 		})
 	}
 	if err := terminal.Table(w, []string{"NAME", "AT", "OUTCOME"}, rows); err != nil {
@@ -219,12 +223,12 @@ func circleText(circle []string) string {
 
 // writeEarlier writes the earlier runs.
 func writeEarlier(w io.Writer, d *crusterv1.GetExecutionResponse) error {
-	if len(d.GetEarlier()) == 0 {
+	if len(d.GetDetails().GetEarlier()) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w, "\nearlier runs")
 	var rows [][]string
-	for _, e := range d.GetEarlier() {
+	for _, e := range d.GetDetails().GetEarlier() {
 		v := ExecutionOf(e)
 		rows = append(rows, []string{
 			v.RunID, string(v.State), timeText(e.GetCreateTime()), timeText(e.GetEndTime()),
@@ -234,7 +238,7 @@ func writeEarlier(w io.Writer, d *crusterv1.GetExecutionResponse) error {
 	if err := terminal.Table(w, []string{"RUN", "STATE", "STARTED", "FINISHED", "ERROR"}, rows); err != nil {
 		return err
 	}
-	if d.GetEarlierMore() {
+	if d.GetDetails().GetEarlierMore() {
 		fmt.Fprintln(w, "and more")
 	}
 	return nil

@@ -19,8 +19,8 @@ const maxWaits = 3
 // WaitsFor describes in a line the waits of an execution; empty if it has none.
 func WaitsFor(d *crusterv1.GetExecutionResponse) string {
 	var named []string
-	others := int(d.GetPendingOmitted())
-	for _, p := range d.GetPending() {
+	others := int(d.GetDetails().GetPendingOmitted())
+	for _, p := range d.GetDetails().GetPending() {
 		switch {
 		case listens(p):
 		case len(named) < maxWaits:
@@ -36,7 +36,7 @@ func WaitsFor(d *crusterv1.GetExecutionResponse) string {
 	if others > 0 {
 		text += fmt.Sprintf("; and %d more", others)
 	}
-	if len(d.GetCircle()) > 0 {
+	if len(d.GetDetails().GetCircle()) > 0 {
 		text += "; in a circle: 'workflow describe' shows it"
 	}
 	return text
@@ -45,7 +45,7 @@ func WaitsFor(d *crusterv1.GetExecutionResponse) string {
 // WaitsForTurn says in a line that a request to an execution waits for its code, which computes; nothing if it does
 // not.
 func WaitsForTurn(d *crusterv1.GetExecutionResponse) string {
-	for _, p := range d.GetPending() {
+	for _, p := range d.GetDetails().GetPending() {
 		if p.GetKind() == turnKind {
 			return terminal.OneLine(fmt.Sprintf(
 				"the code of %s has been computing since %s; the request is taken when its turn ends",
