@@ -171,7 +171,7 @@ func describe(ts *testscript.TestScript, kind, name string) (string, error) {
 	return string(out), err
 }
 
-// cmdPushRequest writes the JSON of a cruster.v1.PushRequest, as a shell would with base64: pushrequest MODULE NAME
+// cmdPushRequest writes the JSON of a cruster.v1.PushModuleRequest, as a shell would with base64: pushrequest MODULE NAME
 // FILE.
 func cmdPushRequest(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
