@@ -56,14 +56,14 @@ class DeferredServiceServicer:
     """
 
     def ResolveDeferred(self, request, context):
-        """Resolve settles a promise with a value.
+        """ResolveDeferred settles a promise with a value.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RejectDeferred(self, request, context):
-        """Reject settles a promise with an error.
+        """RejectDeferred settles a promise with an error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -67,7 +67,7 @@ class DeploymentServiceServicer:
     """
 
     def PushModule(self, request, context):
-        """Push uploads a module in one message and points a deployment at it. If the
+        """PushModule uploads a module in one message and points a deployment at it. If the
         module is not acceptable, nothing is stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -75,7 +75,7 @@ class DeploymentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UploadModule(self, request_iterator, context):
-        """PushStream is Push in pieces, for clients whose messages are bounded: first
+        """UploadModule is PushModule in pieces, for clients whose messages are bounded: first
         one message with the metadata, then chunks of the binary in order.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -83,7 +83,7 @@ class DeploymentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CheckModule(self, request_iterator, context):
-        """Check replays every open execution of a deployment, running or paused, on a
+        """CheckModule replays every open execution of a deployment, running or paused, on a
         module that need not be deployed, and answers for one after the other whether
         the module fits. It writes nothing. First comes one message with the metadata,
         then chunks of the binary in order; the answers begin once the caller has sent
@@ -95,14 +95,14 @@ class DeploymentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListDeployments(self, request, context):
-        """List returns the deployments of a namespace, by name.
+        """ListDeployments returns the deployments of a namespace, by name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDeployment(self, request, context):
-        """Describe returns the contents of one deployment.
+        """GetDeployment returns the contents of one deployment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -105,7 +105,7 @@ class EntityServiceServicer:
     """
 
     def CallEntity(self, request, context):
-        """Call performs an operation and answers with its outcome. If the operation
+        """CallEntity performs an operation and answers with its outcome. If the operation
         changes something, that is durable by then. If the caller's deadline passes
         first, the error says whether the call was accepted.
         """
@@ -114,7 +114,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StreamCalls(self, request_iterator, context):
-        """Calls performs many operations over one stream, for a client that has many
+        """StreamCalls performs many operations over one stream, for a client that has many
         under way at a time: several travel in one message, and each costs a fraction
         of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
         client that wants no more ends its side, and receives the answers under way. A
@@ -126,7 +126,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SendToEntity(self, request, context):
-        """Send has an operation performed without waiting for it. It answers as soon as
+        """SendToEntity has an operation performed without waiting for it. It answers as soon as
         the message is durable.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -134,7 +134,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetEntity(self, request, context):
-        """State reads the state of an entity: the effect of all operations that were answered
+        """GetEntity reads the state of an entity: the effect of all operations that were answered
         before.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -142,14 +142,14 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListEntities(self, request, context):
-        """List pages through the entities that have a state, by type and id.
+        """ListEntities pages through the entities that have a state, by type and id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DestroyEntity(self, request, context):
-        """Destroy deletes the state of an entity. Calls that came before are performed
+        """DestroyEntity deletes the state of an entity. Calls that came before are performed
         first; a later call makes another entity of the same name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -157,7 +157,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListEntityLocks(self, request, context):
-        """ListLocks pages through the entities that executions have locked, and tells
+        """ListEntityLocks pages through the entities that executions have locked, and tells
         the executions that wait for them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -165,7 +165,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnlockEntity(self, request, context):
-        """Unlock takes the lock of an entity away from the execution that has it. The
+        """UnlockEntity takes the lock of an entity away from the execution that has it. The
         critical section of that execution is broken: others may change the entity, and
         its next call of the entity fails. It is for operators who know that it will not
         come to its end.
@@ -175,7 +175,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListParkedMessages(self, request, context):
-        """ListParked pages through messages that were acknowledged and could not be
+        """ListParkedMessages pages through messages that were acknowledged and could not be
         performed, by type, id and position. They are kept until they are retried or
         dropped.
         """
@@ -184,7 +184,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RetryParkedMessages(self, request, context):
-        """RetryParked has parked messages of an entity performed, in their places. A message that
+        """RetryParkedMessages has parked messages of an entity performed, in their places. A message that
         cannot be performed is parked again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -192,7 +192,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DropParkedMessages(self, request, context):
-        """DropParked gives parked messages of an entity up, for good. A sender that repeats
+        """DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
         one is told so (CR-6016).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -95,14 +95,14 @@ class ScheduleServiceServicer:
     """
 
     def CreateSchedule(self, request, context):
-        """Create makes a schedule. Its first tick is the first after this moment.
+        """CreateSchedule makes a schedule. Its first tick is the first after this moment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSchedule(self, request, context):
-        """Update replaces the definition of a schedule. Ticks of the new times
+        """UpdateSchedule replaces the definition of a schedule. Ticks of the new times
         begin after this moment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -110,21 +110,21 @@ class ScheduleServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSchedule(self, request, context):
-        """Describe returns a schedule with its last runs and its next times.
+        """GetSchedule returns a schedule with its last runs and its next times.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSchedules(self, request, context):
-        """List returns the schedules of a namespace, by name.
+        """ListSchedules returns the schedules of a namespace, by name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseSchedule(self, request, context):
-        """Pause has no tick started until the schedule is resumed. Ticks of the time
+        """PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
         between are gone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -132,28 +132,28 @@ class ScheduleServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResumeSchedule(self, request, context):
-        """Resume lets a paused schedule go on.
+        """ResumeSchedule lets a paused schedule go on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TriggerSchedule(self, request, context):
-        """Trigger starts a run now, by the overlap policy, also of a paused schedule.
+        """TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BackfillSchedule(self, request, context):
-        """Backfill starts the ticks of a range of times that have not been started.
+        """BackfillSchedule starts the ticks of a range of times that have not been started.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSchedule(self, request, context):
-        """Delete deletes a schedule. Its runs go on.
+        """DeleteSchedule deletes a schedule. Its runs go on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

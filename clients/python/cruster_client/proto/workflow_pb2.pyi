@@ -1,6 +1,7 @@
 import datetime
 
 from cruster_client.proto import common_pb2 as _common_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -18,11 +19,20 @@ class IfFinished(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     IF_FINISHED_RESTART: _ClassVar[IfFinished]
     IF_FINISHED_RESTART_FAILED: _ClassVar[IfFinished]
     IF_FINISHED_REFUSE: _ClassVar[IfFinished]
+
+class ExecutionView(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EXECUTION_VIEW_UNSPECIFIED: _ClassVar[ExecutionView]
+    EXECUTION_VIEW_BASIC: _ClassVar[ExecutionView]
+    EXECUTION_VIEW_FULL: _ClassVar[ExecutionView]
 IF_FINISHED_UNSPECIFIED: IfFinished
 IF_FINISHED_RETURN: IfFinished
 IF_FINISHED_RESTART: IfFinished
 IF_FINISHED_RESTART_FAILED: IfFinished
 IF_FINISHED_REFUSE: IfFinished
+EXECUTION_VIEW_UNSPECIFIED: ExecutionView
+EXECUTION_VIEW_BASIC: ExecutionView
+EXECUTION_VIEW_FULL: ExecutionView
 
 class StartOptions(_message.Message):
     __slots__ = ("namespace", "workflow", "input", "key", "raw_key", "if_finished", "request_id")
@@ -43,12 +53,14 @@ class StartOptions(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., key: _Optional[str] = ..., raw_key: _Optional[str] = ..., if_finished: _Optional[_Union[IfFinished, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class StartExecutionRequest(_message.Message):
-    __slots__ = ("start", "encoding")
+    __slots__ = ("start", "encoding", "wait")
     START_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
     start: StartOptions
     encoding: _common_pb2.Encoding
-    def __init__(self, start: _Optional[_Union[StartOptions, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
+    wait: _duration_pb2.Duration
+    def __init__(self, start: _Optional[_Union[StartOptions, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class StartExecutionResponse(_message.Message):
     __slots__ = ("execution", "existed")
@@ -58,51 +70,41 @@ class StartExecutionResponse(_message.Message):
     existed: bool
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., existed: _Optional[bool] = ...) -> None: ...
 
-class ExecuteRequest(_message.Message):
-    __slots__ = ("start", "encoding")
-    START_FIELD_NUMBER: _ClassVar[int]
-    ENCODING_FIELD_NUMBER: _ClassVar[int]
-    start: StartOptions
-    encoding: _common_pb2.Encoding
-    def __init__(self, start: _Optional[_Union[StartOptions, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
-
-class ExecuteResponse(_message.Message):
-    __slots__ = ("execution", "existed")
-    EXECUTION_FIELD_NUMBER: _ClassVar[int]
-    EXISTED_FIELD_NUMBER: _ClassVar[int]
-    execution: _common_pb2.Execution
-    existed: bool
-    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., existed: _Optional[bool] = ...) -> None: ...
-
-class PollRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "encoding", "run_id")
+class GetExecutionRequest(_message.Message):
+    __slots__ = ("namespace", "execution", "encoding", "run_id", "view")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
     encoding: _common_pb2.Encoding
     run_id: str
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
+    view: ExecutionView
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ..., view: _Optional[_Union[ExecutionView, str]] = ...) -> None: ...
 
-class PollResponse(_message.Message):
-    __slots__ = ("execution",)
+class GetExecutionResponse(_message.Message):
+    __slots__ = ("execution", "details")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
+    DETAILS_FIELD_NUMBER: _ClassVar[int]
     execution: _common_pb2.Execution
-    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
+    details: ExecutionDetails
+    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., details: _Optional[_Union[ExecutionDetails, _Mapping]] = ...) -> None: ...
 
 class WaitExecutionRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "encoding", "run_id")
+    __slots__ = ("namespace", "execution", "encoding", "run_id", "wait")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
     encoding: _common_pb2.Encoding
     run_id: str
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
+    wait: _duration_pb2.Duration
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class WaitExecutionResponse(_message.Message):
     __slots__ = ("execution",)
@@ -110,21 +112,8 @@ class WaitExecutionResponse(_message.Message):
     execution: _common_pb2.Execution
     def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
 
-class GetExecutionRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "encoding", "run_id")
-    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
-    EXECUTION_FIELD_NUMBER: _ClassVar[int]
-    ENCODING_FIELD_NUMBER: _ClassVar[int]
-    RUN_ID_FIELD_NUMBER: _ClassVar[int]
-    namespace: str
-    execution: str
-    encoding: _common_pb2.Encoding
-    run_id: str
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
-
-class GetExecutionResponse(_message.Message):
-    __slots__ = ("execution", "input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more", "entry_limit", "circle")
-    EXECUTION_FIELD_NUMBER: _ClassVar[int]
+class ExecutionDetails(_message.Message):
+    __slots__ = ("input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more", "entry_limit", "circle")
     INPUT_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     RESIDENT_FIELD_NUMBER: _ClassVar[int]
@@ -141,7 +130,6 @@ class GetExecutionResponse(_message.Message):
     EARLIER_MORE_FIELD_NUMBER: _ClassVar[int]
     ENTRY_LIMIT_FIELD_NUMBER: _ClassVar[int]
     CIRCLE_FIELD_NUMBER: _ClassVar[int]
-    execution: _common_pb2.Execution
     input: _common_pb2.Payload
     entries: int
     resident: bool
@@ -158,7 +146,7 @@ class GetExecutionResponse(_message.Message):
     earlier_more: bool
     entry_limit: int
     circle: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., entries: _Optional[int] = ..., resident: _Optional[bool] = ..., pending: _Optional[_Iterable[_Union[PendingOp, _Mapping]]] = ..., deferreds: _Optional[_Iterable[_Union[SettledDeferred, _Mapping]]] = ..., patches: _Optional[_Iterable[_Union[Patch, _Mapping]]] = ..., pending_omitted: _Optional[int] = ..., deferreds_omitted: _Optional[int] = ..., fuel: _Optional[int] = ..., unread: _Optional[_Iterable[_Union[UnreadSignals, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredUpdates, _Mapping]]] = ..., published: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., earlier: _Optional[_Iterable[_Union[_common_pb2.Execution, _Mapping]]] = ..., earlier_more: _Optional[bool] = ..., entry_limit: _Optional[int] = ..., circle: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., entries: _Optional[int] = ..., resident: _Optional[bool] = ..., pending: _Optional[_Iterable[_Union[PendingOp, _Mapping]]] = ..., deferreds: _Optional[_Iterable[_Union[SettledDeferred, _Mapping]]] = ..., patches: _Optional[_Iterable[_Union[Patch, _Mapping]]] = ..., pending_omitted: _Optional[int] = ..., deferreds_omitted: _Optional[int] = ..., fuel: _Optional[int] = ..., unread: _Optional[_Iterable[_Union[UnreadSignals, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredUpdates, _Mapping]]] = ..., published: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., earlier: _Optional[_Iterable[_Union[_common_pb2.Execution, _Mapping]]] = ..., earlier_more: _Optional[bool] = ..., entry_limit: _Optional[int] = ..., circle: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UnansweredUpdates(_message.Message):
     __slots__ = ("name", "count")
@@ -483,30 +471,44 @@ class GetExecutionStateResponse(_message.Message):
     def __init__(self, state: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[_common_pb2.Attribute, _Mapping]]] = ..., progress: _Optional[_Union[_common_pb2.Progress, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class InterruptExecutionRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "reason", "resume", "terminate")
+    __slots__ = ("namespace", "execution", "reason")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    RESUME_FIELD_NUMBER: _ClassVar[int]
-    TERMINATE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
     reason: str
-    resume: bool
-    terminate: bool
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ..., resume: _Optional[bool] = ..., terminate: _Optional[bool] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class InterruptExecutionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class ResumeExecutionRequest(_message.Message):
-    __slots__ = ("namespace", "execution")
+class TerminateExecutionRequest(_message.Message):
+    __slots__ = ("namespace", "execution", "reason")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ...) -> None: ...
+    reason: str
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class TerminateExecutionResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ResumeExecutionRequest(_message.Message):
+    __slots__ = ("namespace", "execution", "interrupt", "reason")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    EXECUTION_FIELD_NUMBER: _ClassVar[int]
+    INTERRUPT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    execution: str
+    interrupt: bool
+    reason: str
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., interrupt: _Optional[bool] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class ResumeExecutionResponse(_message.Message):
     __slots__ = ()

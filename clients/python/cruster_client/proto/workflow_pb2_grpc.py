@@ -29,7 +29,7 @@ class WorkflowServiceStub:
     """WorkflowService runs workflows and looks at executions.
 
     Starts are idempotent: the second start under a key finds the first
-    execution, with its result, so Start and Execute may be repeated at will. With
+    execution, with its result, so StartExecution may be repeated at will. With
     StartOptions.if_finished a start may begin a new run instead; then it is the
     request id that makes it safe to repeat.
     """
@@ -45,25 +45,15 @@ class WorkflowServiceStub:
                 request_serializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionResponse.FromString,
                 _registered_method=True)
-        self.Execute = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Execute',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.ExecuteRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.ExecuteResponse.FromString,
-                _registered_method=True)
-        self.Poll = channel.unary_unary(
-                '/cruster.v1.WorkflowService/Poll',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.PollRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.PollResponse.FromString,
+        self.GetExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/GetExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.FromString,
                 _registered_method=True)
         self.WaitExecution = channel.unary_unary(
                 '/cruster.v1.WorkflowService/WaitExecution',
                 request_serializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionResponse.FromString,
-                _registered_method=True)
-        self.GetExecution = channel.unary_unary(
-                '/cruster.v1.WorkflowService/GetExecution',
-                request_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.SerializeToString,
-                response_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.FromString,
                 _registered_method=True)
         self.ListHistory = channel.unary_unary(
                 '/cruster.v1.WorkflowService/ListHistory',
@@ -110,6 +100,11 @@ class WorkflowServiceStub:
                 request_serializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionResponse.FromString,
                 _registered_method=True)
+        self.TerminateExecution = channel.unary_unary(
+                '/cruster.v1.WorkflowService/TerminateExecution',
+                request_serializer=cruster_dot_v1_dot_workflow__pb2.TerminateExecutionRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_workflow__pb2.TerminateExecutionResponse.FromString,
+                _registered_method=True)
         self.ResumeExecution = channel.unary_unary(
                 '/cruster.v1.WorkflowService/ResumeExecution',
                 request_serializer=cruster_dot_v1_dot_workflow__pb2.ResumeExecutionRequest.SerializeToString,
@@ -151,64 +146,51 @@ class WorkflowServiceServicer:
     """WorkflowService runs workflows and looks at executions.
 
     Starts are idempotent: the second start under a key finds the first
-    execution, with its result, so Start and Execute may be repeated at will. With
+    execution, with its result, so StartExecution may be repeated at will. With
     StartOptions.if_finished a start may begin a new run instead; then it is the
     request id that makes it safe to repeat.
     """
 
     def StartExecution(self, request, context):
-        """Start starts an execution and answers as soon as its start is durable.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Execute(self, request, context):
-        """Execute starts an execution and answers when it is final or paused. The
-        caller's deadline ends the waiting, never the execution.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Poll(self, request, context):
-        """Poll answers at once how far an execution is.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def WaitExecution(self, request, context):
-        """Wait answers when an execution is final or paused. The caller's deadline
-        ends the waiting, never the execution.
+        """StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+        request says to wait, when the execution is final or paused or the wait is over. The end of the
+        wait ends nothing else.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetExecution(self, request, context):
-        """Describe answers with the state of an execution and its open ops.
+        """GetExecution answers at once how far an execution is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WaitExecution(self, request, context):
+        """WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+        execution as it is then.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListHistory(self, request, context):
-        """History pages through the journal of an execution.
+        """ListHistory pages through the journal of an execution.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListExecutions(self, request, context):
-        """List pages through executions, newest first.
+        """ListExecutions pages through executions, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SignalExecution(self, request, context):
-        """Signal sends a signal to an execution and answers as soon as it is durable. The
+        """SignalExecution sends a signal to an execution and answers as soon as it is durable. The
         workflow receives it when it asks for it, in the order in which signals were sent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -224,7 +206,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FollowExecution(self, request, context):
-        """Follow tells what happens to an execution, as it happens, and ends with the execution:
+        """FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
         the entries of its journal once they are durable; the lines that its workflow and its
         activities log while it is followed; and the execution itself, first, whenever it is paused,
         goes on or continues as a new run, and last. Lines that were logged before are not told:
@@ -235,7 +217,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def QueryExecution(self, request, context):
-        """Query asks a running execution a question, and answers with the workflow's reply at
+        """QueryExecution asks a running execution a question, and answers with the workflow's reply at
         this moment, also while it sleeps. Nothing is written, and nothing is changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -243,7 +225,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateExecution(self, request, context):
-        """Update asks a workflow for a change and answers with the workflow's reply, once it is
+        """UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
         durable. The caller's deadline ends the waiting, never the update: with the same
         request id the answer can be asked for again, whatever became of caller or host.
         """
@@ -252,7 +234,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetExecutionState(self, request, context):
-        """GetState answers with the published values of an execution, also of a finished one. Its
+        """GetExecutionState answers with the published values of an execution, also of a finished one. Its
         code does not run for that.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -260,21 +242,31 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def InterruptExecution(self, request, context):
-        """Interrupt asks an execution to stop. It may clean up first.
+        """InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+        is resumed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TerminateExecution(self, request, context):
+        """TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+        does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+        may be terminated again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeExecution(self, request, context):
-        """Resume continues a paused execution.
+        """ResumeExecution continues a paused execution.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FailExecution(self, request, context):
-        """Fail ends a paused execution for good. Its code does not run again, so
+        """FailExecution ends a paused execution for good. Its code does not run again, so
         nothing is cleaned up. Callers that wait for its result get the failure.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -282,7 +274,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MoveExecution(self, request, context):
-        """Move has a running or paused execution go on with another module. Its
+        """MoveExecution has a running or paused execution go on with another module. Its
         journal is replayed there first. If the module does not fit, nothing is
         changed and the call fails with CR-2031; a cruster.v1.Diff among the details
         shows both sides. If it fits, the execution goes on, also if it was paused.
@@ -292,7 +284,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MoveExecutions(self, request, context):
-        """MoveAll is Move for the open executions of a workflow or a deployment. It
+        """MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
         answers with the outcome of one after the other, and goes on after executions
         that could not be moved.
         """
@@ -301,7 +293,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ForkExecution(self, request, context):
-        """Fork starts a new run from a beginning of the journal of an execution, in
+        """ForkExecution starts a new run from a beginning of the journal of an execution, in
         whatever state that is. The history up to there is taken over, not
         repeated. The original stays as it is.
         """
@@ -310,7 +302,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RestartExecution(self, request, context):
-        """Restart starts a new run of an execution whose run has finished, under the same key. The
+        """RestartExecution starts a new run of an execution whose run has finished, under the same key. The
         earlier run stays to be read, by its run id, until retention deletes it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -318,7 +310,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteExecution(self, request, context):
-        """Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+        """DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
         of these.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -333,25 +325,15 @@ def add_WorkflowServiceServicer_to_server(servicer, server):
                     request_deserializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_workflow__pb2.StartExecutionResponse.SerializeToString,
             ),
-            'Execute': grpc.unary_unary_rpc_method_handler(
-                    servicer.Execute,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.ExecuteRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.ExecuteResponse.SerializeToString,
-            ),
-            'Poll': grpc.unary_unary_rpc_method_handler(
-                    servicer.Poll,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.PollRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.PollResponse.SerializeToString,
+            'GetExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.SerializeToString,
             ),
             'WaitExecution': grpc.unary_unary_rpc_method_handler(
                     servicer.WaitExecution,
                     request_deserializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_workflow__pb2.WaitExecutionResponse.SerializeToString,
-            ),
-            'GetExecution': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetExecution,
-                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.FromString,
-                    response_serializer=cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.SerializeToString,
             ),
             'ListHistory': grpc.unary_unary_rpc_method_handler(
                     servicer.ListHistory,
@@ -397,6 +379,11 @@ def add_WorkflowServiceServicer_to_server(servicer, server):
                     servicer.InterruptExecution,
                     request_deserializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_workflow__pb2.InterruptExecutionResponse.SerializeToString,
+            ),
+            'TerminateExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.TerminateExecution,
+                    request_deserializer=cruster_dot_v1_dot_workflow__pb2.TerminateExecutionRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_workflow__pb2.TerminateExecutionResponse.SerializeToString,
             ),
             'ResumeExecution': grpc.unary_unary_rpc_method_handler(
                     servicer.ResumeExecution,
@@ -445,7 +432,7 @@ class WorkflowService:
     """WorkflowService runs workflows and looks at executions.
 
     Starts are idempotent: the second start under a key finds the first
-    execution, with its result, so Start and Execute may be repeated at will. With
+    execution, with its result, so StartExecution may be repeated at will. With
     StartOptions.if_finished a start may begin a new run instead; then it is the
     request id that makes it safe to repeat.
     """
@@ -478,7 +465,7 @@ class WorkflowService:
             _registered_method=True)
 
     @staticmethod
-    def Execute(request,
+    def GetExecution(request,
             target,
             options=(),
             channel_credentials=None,
@@ -491,36 +478,9 @@ class WorkflowService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/cruster.v1.WorkflowService/Execute',
-            cruster_dot_v1_dot_workflow__pb2.ExecuteRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.ExecuteResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Poll(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/cruster.v1.WorkflowService/Poll',
-            cruster_dot_v1_dot_workflow__pb2.PollRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.PollResponse.FromString,
+            '/cruster.v1.WorkflowService/GetExecution',
+            cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -548,33 +508,6 @@ class WorkflowService:
             '/cruster.v1.WorkflowService/WaitExecution',
             cruster_dot_v1_dot_workflow__pb2.WaitExecutionRequest.SerializeToString,
             cruster_dot_v1_dot_workflow__pb2.WaitExecutionResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetExecution(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/cruster.v1.WorkflowService/GetExecution',
-            cruster_dot_v1_dot_workflow__pb2.GetExecutionRequest.SerializeToString,
-            cruster_dot_v1_dot_workflow__pb2.GetExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -818,6 +751,33 @@ class WorkflowService:
             '/cruster.v1.WorkflowService/InterruptExecution',
             cruster_dot_v1_dot_workflow__pb2.InterruptExecutionRequest.SerializeToString,
             cruster_dot_v1_dot_workflow__pb2.InterruptExecutionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TerminateExecution(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cruster.v1.WorkflowService/TerminateExecution',
+            cruster_dot_v1_dot_workflow__pb2.TerminateExecutionRequest.SerializeToString,
+            cruster_dot_v1_dot_workflow__pb2.TerminateExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,

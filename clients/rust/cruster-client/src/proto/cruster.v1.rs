@@ -88,10 +88,10 @@ pub struct Execution {
     /// hex.
     #[prost(string, tag = "14")]
     pub run_id: ::prost::alloc::string::String,
-    /// The attributes for searches, by name. Describe and List tell them.
+    /// The attributes for searches, by name. Lists and EXECUTION_VIEW_FULL have them.
     #[prost(message, repeated, tag = "15")]
     pub attributes: ::prost::alloc::vec::Vec<Attribute>,
-    /// How far it says that it is, for people. Describe and List tell it.
+    /// How far it says that it is, for people. Lists and EXECUTION_VIEW_FULL have it.
     #[prost(message, optional, tag = "16")]
     pub progress: ::core::option::Option<Progress>,
     /// How many runs of the execution came before this one: each has continued as the next.
@@ -404,7 +404,7 @@ pub mod deferred_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Resolve settles a promise with a value.
+        /// ResolveDeferred settles a promise with a value.
         pub async fn resolve_deferred(
             &mut self,
             request: impl tonic::IntoRequest<super::ResolveDeferredRequest>,
@@ -431,7 +431,7 @@ pub mod deferred_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Reject settles a promise with an error.
+        /// RejectDeferred settles a promise with an error.
         pub async fn reject_deferred(
             &mut self,
             request: impl tonic::IntoRequest<super::RejectDeferredRequest>,
@@ -970,7 +970,7 @@ pub mod deployment_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Push uploads a module in one message and points a deployment at it. If the
+        /// PushModule uploads a module in one message and points a deployment at it. If the
         /// module is not acceptable, nothing is stored.
         pub async fn push_module(
             &mut self,
@@ -996,7 +996,7 @@ pub mod deployment_service_client {
                 .insert(GrpcMethod::new("cruster.v1.DeploymentService", "PushModule"));
             self.inner.unary(req, path, codec).await
         }
-        /// PushStream is Push in pieces, for clients whose messages are bounded: first
+        /// UploadModule is PushModule in pieces, for clients whose messages are bounded: first
         /// one message with the metadata, then chunks of the binary in order.
         pub async fn upload_module(
             &mut self,
@@ -1024,7 +1024,7 @@ pub mod deployment_service_client {
                 .insert(GrpcMethod::new("cruster.v1.DeploymentService", "UploadModule"));
             self.inner.client_streaming(req, path, codec).await
         }
-        /// Check replays every open execution of a deployment, running or paused, on a
+        /// CheckModule replays every open execution of a deployment, running or paused, on a
         /// module that need not be deployed, and answers for one after the other whether
         /// the module fits. It writes nothing. First comes one message with the metadata,
         /// then chunks of the binary in order; the answers begin once the caller has sent
@@ -1056,7 +1056,7 @@ pub mod deployment_service_client {
                 .insert(GrpcMethod::new("cruster.v1.DeploymentService", "CheckModule"));
             self.inner.streaming(req, path, codec).await
         }
-        /// List returns the deployments of a namespace, by name.
+        /// ListDeployments returns the deployments of a namespace, by name.
         pub async fn list_deployments(
             &mut self,
             request: impl tonic::IntoRequest<super::ListDeploymentsRequest>,
@@ -1083,7 +1083,7 @@ pub mod deployment_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Describe returns the contents of one deployment.
+        /// GetDeployment returns the contents of one deployment.
         pub async fn get_deployment(
             &mut self,
             request: impl tonic::IntoRequest<super::GetDeploymentRequest>,
@@ -1586,7 +1586,7 @@ pub mod entity_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Call performs an operation and answers with its outcome. If the operation
+        /// CallEntity performs an operation and answers with its outcome. If the operation
         /// changes something, that is durable by then. If the caller's deadline passes
         /// first, the error says whether the call was accepted.
         pub async fn call_entity(
@@ -1613,7 +1613,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "CallEntity"));
             self.inner.unary(req, path, codec).await
         }
-        /// Calls performs many operations over one stream, for a client that has many
+        /// StreamCalls performs many operations over one stream, for a client that has many
         /// under way at a time: several travel in one message, and each costs a fraction
         /// of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
         /// client that wants no more ends its side, and receives the answers under way. A
@@ -1645,7 +1645,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "StreamCalls"));
             self.inner.streaming(req, path, codec).await
         }
-        /// Send has an operation performed without waiting for it. It answers as soon as
+        /// SendToEntity has an operation performed without waiting for it. It answers as soon as
         /// the message is durable.
         pub async fn send_to_entity(
             &mut self,
@@ -1671,7 +1671,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "SendToEntity"));
             self.inner.unary(req, path, codec).await
         }
-        /// State reads the state of an entity: the effect of all operations that were answered
+        /// GetEntity reads the state of an entity: the effect of all operations that were answered
         /// before.
         pub async fn get_entity(
             &mut self,
@@ -1697,7 +1697,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "GetEntity"));
             self.inner.unary(req, path, codec).await
         }
-        /// List pages through the entities that have a state, by type and id.
+        /// ListEntities pages through the entities that have a state, by type and id.
         pub async fn list_entities(
             &mut self,
             request: impl tonic::IntoRequest<super::ListEntitiesRequest>,
@@ -1722,7 +1722,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "ListEntities"));
             self.inner.unary(req, path, codec).await
         }
-        /// Destroy deletes the state of an entity. Calls that came before are performed
+        /// DestroyEntity deletes the state of an entity. Calls that came before are performed
         /// first; a later call makes another entity of the same name.
         pub async fn destroy_entity(
             &mut self,
@@ -1748,7 +1748,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "DestroyEntity"));
             self.inner.unary(req, path, codec).await
         }
-        /// ListLocks pages through the entities that executions have locked, and tells
+        /// ListEntityLocks pages through the entities that executions have locked, and tells
         /// the executions that wait for them.
         pub async fn list_entity_locks(
             &mut self,
@@ -1774,7 +1774,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "ListEntityLocks"));
             self.inner.unary(req, path, codec).await
         }
-        /// Unlock takes the lock of an entity away from the execution that has it. The
+        /// UnlockEntity takes the lock of an entity away from the execution that has it. The
         /// critical section of that execution is broken: others may change the entity, and
         /// its next call of the entity fails. It is for operators who know that it will not
         /// come to its end.
@@ -1802,7 +1802,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "UnlockEntity"));
             self.inner.unary(req, path, codec).await
         }
-        /// ListParked pages through messages that were acknowledged and could not be
+        /// ListParkedMessages pages through messages that were acknowledged and could not be
         /// performed, by type, id and position. They are kept until they are retried or
         /// dropped.
         pub async fn list_parked_messages(
@@ -1831,7 +1831,7 @@ pub mod entity_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// RetryParked has parked messages of an entity performed, in their places. A message that
+        /// RetryParkedMessages has parked messages of an entity performed, in their places. A message that
         /// cannot be performed is parked again.
         pub async fn retry_parked_messages(
             &mut self,
@@ -1859,7 +1859,7 @@ pub mod entity_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// DropParked gives parked messages of an entity up, for good. A sender that repeats
+        /// DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
         /// one is told so (CR-6016).
         pub async fn drop_parked_messages(
             &mut self,
@@ -2442,7 +2442,7 @@ pub mod schedule_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Create makes a schedule. Its first tick is the first after this moment.
+        /// CreateSchedule makes a schedule. Its first tick is the first after this moment.
         pub async fn create_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateScheduleRequest>,
@@ -2467,7 +2467,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "CreateSchedule"));
             self.inner.unary(req, path, codec).await
         }
-        /// Update replaces the definition of a schedule. Ticks of the new times
+        /// UpdateSchedule replaces the definition of a schedule. Ticks of the new times
         /// begin after this moment.
         pub async fn update_schedule(
             &mut self,
@@ -2493,7 +2493,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "UpdateSchedule"));
             self.inner.unary(req, path, codec).await
         }
-        /// Describe returns a schedule with its last runs and its next times.
+        /// GetSchedule returns a schedule with its last runs and its next times.
         pub async fn get_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::GetScheduleRequest>,
@@ -2518,7 +2518,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "GetSchedule"));
             self.inner.unary(req, path, codec).await
         }
-        /// List returns the schedules of a namespace, by name.
+        /// ListSchedules returns the schedules of a namespace, by name.
         pub async fn list_schedules(
             &mut self,
             request: impl tonic::IntoRequest<super::ListSchedulesRequest>,
@@ -2543,7 +2543,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "ListSchedules"));
             self.inner.unary(req, path, codec).await
         }
-        /// Pause has no tick started until the schedule is resumed. Ticks of the time
+        /// PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
         /// between are gone.
         pub async fn pause_schedule(
             &mut self,
@@ -2569,7 +2569,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "PauseSchedule"));
             self.inner.unary(req, path, codec).await
         }
-        /// Resume lets a paused schedule go on.
+        /// ResumeSchedule lets a paused schedule go on.
         pub async fn resume_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::ResumeScheduleRequest>,
@@ -2594,7 +2594,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "ResumeSchedule"));
             self.inner.unary(req, path, codec).await
         }
-        /// Trigger starts a run now, by the overlap policy, also of a paused schedule.
+        /// TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule.
         pub async fn trigger_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::TriggerScheduleRequest>,
@@ -2621,7 +2621,7 @@ pub mod schedule_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Backfill starts the ticks of a range of times that have not been started.
+        /// BackfillSchedule starts the ticks of a range of times that have not been started.
         pub async fn backfill_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::BackfillScheduleRequest>,
@@ -2648,7 +2648,7 @@ pub mod schedule_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Delete deletes a schedule. Its runs go on.
+        /// DeleteSchedule deletes a schedule. Its runs go on.
         pub async fn delete_schedule(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteScheduleRequest>,
@@ -2720,65 +2720,55 @@ pub mod start_options {
 /// StartExecutionRequest asks for a start.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StartExecutionRequest {
-    /// What to start.
-    #[prost(message, optional, tag = "1")]
-    pub start: ::core::option::Option<StartOptions>,
-    /// The wanted form of the result, if there is one already.
-    #[prost(enumeration = "Encoding", tag = "2")]
-    pub encoding: i32,
-}
-/// StartExecutionResponse is the started execution.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct StartExecutionResponse {
-    /// The execution, with its result if it has finished already.
-    #[prost(message, optional, tag = "1")]
-    pub execution: ::core::option::Option<Execution>,
-    /// Whether it had been started before.
-    #[prost(bool, tag = "2")]
-    pub existed: bool,
-}
-/// ExecuteRequest asks for a start and its result.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ExecuteRequest {
-    /// What to start.
+    /// The workflow, its input and its key.
     #[prost(message, optional, tag = "1")]
     pub start: ::core::option::Option<StartOptions>,
     /// The wanted form of the result.
     #[prost(enumeration = "Encoding", tag = "2")]
     pub encoding: i32,
+    /// How long to wait for the end of the execution, at most an hour; absent means not at all. A
+    /// caller that wants to wait for longer goes on with WaitExecution.
+    #[prost(message, optional, tag = "3")]
+    pub wait: ::core::option::Option<::prost_types::Duration>,
 }
-/// ExecuteResponse is how the workflow went.
+/// StartExecutionResponse is the started execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ExecuteResponse {
-    /// The execution: look at its state, then at its result or error.
+pub struct StartExecutionResponse {
+    /// The execution as it is: with its result or error if its state is final.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
     /// Whether it had been started before.
     #[prost(bool, tag = "2")]
     pub existed: bool,
 }
-/// PollRequest asks how far an execution is.
+/// GetExecutionRequest asks how far an execution is.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PollRequest {
+pub struct GetExecutionRequest {
     /// The tenant; empty means "default".
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
     /// The execution: "deployment/Workflow/key".
     #[prost(string, tag = "2")]
     pub execution: ::prost::alloc::string::String,
-    /// The wanted form of the result.
+    /// The wanted form of payloads.
     #[prost(enumeration = "Encoding", tag = "3")]
     pub encoding: i32,
     /// The run, in hex: the newest or an earlier one; empty means the newest.
     #[prost(string, tag = "4")]
     pub run_id: ::prost::alloc::string::String,
+    /// The wanted part.
+    #[prost(enumeration = "ExecutionView", tag = "5")]
+    pub view: i32,
 }
-/// PollResponse is how far the execution is.
+/// GetExecutionResponse is how far the execution is.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct PollResponse {
+pub struct GetExecutionResponse {
     /// The execution as it is.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
+    /// Its details, with EXECUTION_VIEW_FULL.
+    #[prost(message, optional, tag = "2")]
+    pub details: ::core::option::Option<ExecutionDetails>,
 }
 /// WaitExecutionRequest asks for the end of an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2792,91 +2782,75 @@ pub struct WaitExecutionRequest {
     /// The wanted form of the result.
     #[prost(enumeration = "Encoding", tag = "3")]
     pub encoding: i32,
-    /// The run, as in PollRequest.
+    /// The run, as in GetExecutionRequest.
     #[prost(string, tag = "4")]
     pub run_id: ::prost::alloc::string::String,
+    /// How long to wait, at most an hour; absent means a minute.
+    #[prost(message, optional, tag = "5")]
+    pub wait: ::core::option::Option<::prost_types::Duration>,
 }
-/// WaitExecutionResponse is how the execution ended, or why it is paused.
+/// WaitExecutionResponse is the execution at the end of the wait.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WaitExecutionResponse {
-    /// The execution, final or paused.
+    /// The execution: final or paused, or running if the wait is over.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
 }
-/// GetExecutionRequest asks for the state of an execution.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct GetExecutionRequest {
-    /// The tenant; empty means "default".
-    #[prost(string, tag = "1")]
-    pub namespace: ::prost::alloc::string::String,
-    /// The execution: "deployment/Workflow/key".
-    #[prost(string, tag = "2")]
-    pub execution: ::prost::alloc::string::String,
-    /// The wanted form of input, result and values.
-    #[prost(enumeration = "Encoding", tag = "3")]
-    pub encoding: i32,
-    /// The run, as in PollRequest.
-    #[prost(string, tag = "4")]
-    pub run_id: ::prost::alloc::string::String,
-}
-/// GetExecutionResponse is the state of the execution.
+/// ExecutionDetails are the parts of an execution that an operator looks at.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct GetExecutionResponse {
-    /// The execution as it is.
-    #[prost(message, optional, tag = "1")]
-    pub execution: ::core::option::Option<Execution>,
+pub struct ExecutionDetails {
     /// Its request.
-    #[prost(message, optional, tag = "2")]
+    #[prost(message, optional, tag = "1")]
     pub input: ::core::option::Option<Payload>,
     /// How many entries its journal has.
-    #[prost(uint64, tag = "3")]
+    #[prost(uint64, tag = "2")]
     pub entries: u64,
     /// Whether an instance of it is in the host's memory.
-    #[prost(bool, tag = "4")]
+    #[prost(bool, tag = "3")]
     pub resident: bool,
     /// The ops that it waits for: the first of them, if they are many.
-    #[prost(message, repeated, tag = "5")]
+    #[prost(message, repeated, tag = "4")]
     pub pending: ::prost::alloc::vec::Vec<PendingOp>,
     /// Its deferreds that are settled: the first of them by name, if they are many.
-    #[prost(message, repeated, tag = "6")]
+    #[prost(message, repeated, tag = "5")]
     pub deferreds: ::prost::alloc::vec::Vec<SettledDeferred>,
     /// The changes of the code that it was asked about (Patched): each once, at most
     /// 1000.
-    #[prost(message, repeated, tag = "7")]
+    #[prost(message, repeated, tag = "6")]
     pub patches: ::prost::alloc::vec::Vec<Patch>,
     /// How many ops that it waits for are left out.
-    #[prost(uint32, tag = "8")]
+    #[prost(uint32, tag = "7")]
     pub pending_omitted: u32,
     /// How many settled deferreds are left out.
-    #[prost(uint32, tag = "9")]
+    #[prost(uint32, tag = "8")]
     pub deferreds_omitted: u32,
     /// The fuel that the turns of a running execution have used so far, for its computations.
     /// It follows from the module and the journal. Activities are not part of it.
-    #[prost(int64, tag = "10")]
+    #[prost(int64, tag = "9")]
     pub fuel: i64,
     /// The signals that it has not received yet, by name.
-    #[prost(message, repeated, tag = "11")]
+    #[prost(message, repeated, tag = "10")]
     pub unread: ::prost::alloc::vec::Vec<UnreadSignals>,
     /// The updates that it has not answered yet, by name.
-    #[prost(message, repeated, tag = "12")]
+    #[prost(message, repeated, tag = "11")]
     pub unanswered: ::prost::alloc::vec::Vec<UnansweredUpdates>,
     /// Its published values.
-    #[prost(message, repeated, tag = "13")]
+    #[prost(message, repeated, tag = "12")]
     pub published: ::prost::alloc::vec::Vec<PublishedState>,
     /// Runs of the execution that this one has taken the place of, newest first: at most 100,
     /// without their results.
-    #[prost(message, repeated, tag = "14")]
+    #[prost(message, repeated, tag = "13")]
     pub earlier: ::prost::alloc::vec::Vec<Execution>,
     /// Whether there are more of them.
-    #[prost(bool, tag = "15")]
+    #[prost(bool, tag = "14")]
     pub earlier_more: bool,
     /// How many entries its journal may have. It is paused when it has more.
-    #[prost(uint64, tag = "16")]
+    #[prost(uint64, tag = "15")]
     pub entry_limit: u64,
     /// Executions that wait for each other's results, if this one is the first of them: each has
     /// called the next, and the last has called this one. None ends unless one of them gives its
     /// call up.
-    #[prost(string, repeated, tag = "17")]
+    #[prost(string, repeated, tag = "16")]
     pub circle: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// UnansweredUpdates are the updates of a name that an execution has not answered yet.
@@ -2997,7 +2971,7 @@ pub struct ListHistoryRequest {
     /// The wanted form of values.
     #[prost(enumeration = "Encoding", tag = "5")]
     pub encoding: i32,
-    /// The run, as in PollRequest.
+    /// The run, as in GetExecutionRequest.
     #[prost(string, tag = "6")]
     pub run_id: ::prost::alloc::string::String,
 }
@@ -3362,19 +3336,26 @@ pub struct InterruptExecutionRequest {
     /// Why, for the workflow and for people.
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
-    /// Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
-    /// is resumed.
-    #[prost(bool, tag = "4")]
-    pub resume: bool,
-    /// Whether the execution ends at once, without its cleanup: its code does not run again. Its
-    /// calls are given up as if it had ended by itself. A terminated execution may be terminated
-    /// again.
-    #[prost(bool, tag = "5")]
-    pub terminate: bool,
 }
 /// InterruptExecutionResponse says that the request is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct InterruptExecutionResponse {}
+/// TerminateExecutionRequest asks for the end of an execution.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TerminateExecutionRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The execution: "deployment/Workflow/key".
+    #[prost(string, tag = "2")]
+    pub execution: ::prost::alloc::string::String,
+    /// Why, for callers that wait for the result and for people.
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
+}
+/// TerminateExecutionResponse says that the end is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TerminateExecutionResponse {}
 /// ResumeExecutionRequest asks to continue a paused execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResumeExecutionRequest {
@@ -3384,6 +3365,13 @@ pub struct ResumeExecutionRequest {
     /// The execution: "deployment/Workflow/key".
     #[prost(string, tag = "2")]
     pub execution: ::prost::alloc::string::String,
+    /// Whether it is asked to stop as well: it goes on, cleans up and ends. This succeeds for an
+    /// execution that is not paused.
+    #[prost(bool, tag = "3")]
+    pub interrupt: bool,
+    /// Why it is to stop, if it is.
+    #[prost(string, tag = "4")]
+    pub reason: ::prost::alloc::string::String,
 }
 /// ResumeExecutionResponse says that the execution runs again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3524,7 +3512,7 @@ pub struct DeleteExecutionRequest {
     /// The execution: "deployment/Workflow/key".
     #[prost(string, tag = "2")]
     pub execution: ::prost::alloc::string::String,
-    /// The run, as in PollRequest: then it alone is deleted. Empty means the execution with all
+    /// The run, as in GetExecutionRequest: then it alone is deleted. Empty means the execution with all
     /// of its runs.
     #[prost(string, tag = "3")]
     pub run_id: ::prost::alloc::string::String,
@@ -3575,6 +3563,39 @@ impl IfFinished {
         }
     }
 }
+/// ExecutionView is a part of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ExecutionView {
+    /// As EXECUTION_VIEW_BASIC.
+    Unspecified = 0,
+    /// The execution, with its result or error.
+    Basic = 1,
+    /// The execution and its details: input, open ops, deferreds, messages, earlier runs.
+    Full = 2,
+}
+impl ExecutionView {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "EXECUTION_VIEW_UNSPECIFIED",
+            Self::Basic => "EXECUTION_VIEW_BASIC",
+            Self::Full => "EXECUTION_VIEW_FULL",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "EXECUTION_VIEW_UNSPECIFIED" => Some(Self::Unspecified),
+            "EXECUTION_VIEW_BASIC" => Some(Self::Basic),
+            "EXECUTION_VIEW_FULL" => Some(Self::Full),
+            _ => None,
+        }
+    }
+}
 /// Generated client implementations.
 pub mod workflow_service_client {
     #![allow(
@@ -3589,7 +3610,7 @@ pub mod workflow_service_client {
     /// WorkflowService runs workflows and looks at executions.
     ///
     /// Starts are idempotent: the second start under a key finds the first
-    /// execution, with its result, so Start and Execute may be repeated at will. With
+    /// execution, with its result, so StartExecution may be repeated at will. With
     /// StartOptions.if_finished a start may begin a new run instead; then it is the
     /// request id that makes it safe to repeat.
     #[derive(Debug, Clone)]
@@ -3661,7 +3682,9 @@ pub mod workflow_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Start starts an execution and answers as soon as its start is durable.
+        /// StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+        /// request says to wait, when the execution is final or paused or the wait is over. The end of the
+        /// wait ends nothing else.
         pub async fn start_execution(
             &mut self,
             request: impl tonic::IntoRequest<super::StartExecutionRequest>,
@@ -3686,81 +3709,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "StartExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// Execute starts an execution and answers when it is final or paused. The
-        /// caller's deadline ends the waiting, never the execution.
-        pub async fn execute(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ExecuteRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ExecuteResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Execute",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Execute"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Poll answers at once how far an execution is.
-        pub async fn poll(
-            &mut self,
-            request: impl tonic::IntoRequest<super::PollRequest>,
-        ) -> std::result::Result<tonic::Response<super::PollResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/Poll",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Poll"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Wait answers when an execution is final or paused. The caller's deadline
-        /// ends the waiting, never the execution.
-        pub async fn wait_execution(
-            &mut self,
-            request: impl tonic::IntoRequest<super::WaitExecutionRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::WaitExecutionResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/cruster.v1.WorkflowService/WaitExecution",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "WaitExecution"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Describe answers with the state of an execution and its open ops.
+        /// GetExecution answers at once how far an execution is.
         pub async fn get_execution(
             &mut self,
             request: impl tonic::IntoRequest<super::GetExecutionRequest>,
@@ -3785,7 +3734,33 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "GetExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// History pages through the journal of an execution.
+        /// WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+        /// execution as it is then.
+        pub async fn wait_execution(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WaitExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::WaitExecutionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.WorkflowService/WaitExecution",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.WorkflowService", "WaitExecution"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// ListHistory pages through the journal of an execution.
         pub async fn list_history(
             &mut self,
             request: impl tonic::IntoRequest<super::ListHistoryRequest>,
@@ -3810,7 +3785,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "ListHistory"));
             self.inner.unary(req, path, codec).await
         }
-        /// List pages through executions, newest first.
+        /// ListExecutions pages through executions, newest first.
         pub async fn list_executions(
             &mut self,
             request: impl tonic::IntoRequest<super::ListExecutionsRequest>,
@@ -3835,7 +3810,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "ListExecutions"));
             self.inner.unary(req, path, codec).await
         }
-        /// Signal sends a signal to an execution and answers as soon as it is durable. The
+        /// SignalExecution sends a signal to an execution and answers as soon as it is durable. The
         /// workflow receives it when it asks for it, in the order in which signals were sent.
         pub async fn signal_execution(
             &mut self,
@@ -3891,7 +3866,7 @@ pub mod workflow_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Follow tells what happens to an execution, as it happens, and ends with the execution:
+        /// FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
         /// the entries of its journal once they are durable; the lines that its workflow and its
         /// activities log while it is followed; and the execution itself, first, whenever it is paused,
         /// goes on or continues as a new run, and last. Lines that were logged before are not told:
@@ -3922,7 +3897,7 @@ pub mod workflow_service_client {
                 );
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Query asks a running execution a question, and answers with the workflow's reply at
+        /// QueryExecution asks a running execution a question, and answers with the workflow's reply at
         /// this moment, also while it sleeps. Nothing is written, and nothing is changed.
         pub async fn query_execution(
             &mut self,
@@ -3948,7 +3923,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "QueryExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// Update asks a workflow for a change and answers with the workflow's reply, once it is
+        /// UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
         /// durable. The caller's deadline ends the waiting, never the update: with the same
         /// request id the answer can be asked for again, whatever became of caller or host.
         pub async fn update_execution(
@@ -3977,7 +3952,7 @@ pub mod workflow_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// GetState answers with the published values of an execution, also of a finished one. Its
+        /// GetExecutionState answers with the published values of an execution, also of a finished one. Its
         /// code does not run for that.
         pub async fn get_execution_state(
             &mut self,
@@ -4005,7 +3980,8 @@ pub mod workflow_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Interrupt asks an execution to stop. It may clean up first.
+        /// InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+        /// is resumed.
         pub async fn interrupt_execution(
             &mut self,
             request: impl tonic::IntoRequest<super::InterruptExecutionRequest>,
@@ -4032,7 +4008,36 @@ pub mod workflow_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Resume continues a paused execution.
+        /// TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+        /// does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+        /// may be terminated again.
+        pub async fn terminate_execution(
+            &mut self,
+            request: impl tonic::IntoRequest<super::TerminateExecutionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::TerminateExecutionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.WorkflowService/TerminateExecution",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("cruster.v1.WorkflowService", "TerminateExecution"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// ResumeExecution continues a paused execution.
         pub async fn resume_execution(
             &mut self,
             request: impl tonic::IntoRequest<super::ResumeExecutionRequest>,
@@ -4059,7 +4064,7 @@ pub mod workflow_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Fail ends a paused execution for good. Its code does not run again, so
+        /// FailExecution ends a paused execution for good. Its code does not run again, so
         /// nothing is cleaned up. Callers that wait for its result get the failure.
         pub async fn fail_execution(
             &mut self,
@@ -4085,7 +4090,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "FailExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// Move has a running or paused execution go on with another module. Its
+        /// MoveExecution has a running or paused execution go on with another module. Its
         /// journal is replayed there first. If the module does not fit, nothing is
         /// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
         /// shows both sides. If it fits, the execution goes on, also if it was paused.
@@ -4113,7 +4118,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "MoveExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// MoveAll is Move for the open executions of a workflow or a deployment. It
+        /// MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
         /// answers with the outcome of one after the other, and goes on after executions
         /// that could not be moved.
         pub async fn move_executions(
@@ -4140,7 +4145,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "MoveExecutions"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Fork starts a new run from a beginning of the journal of an execution, in
+        /// ForkExecution starts a new run from a beginning of the journal of an execution, in
         /// whatever state that is. The history up to there is taken over, not
         /// repeated. The original stays as it is.
         pub async fn fork_execution(
@@ -4167,7 +4172,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "ForkExecution"));
             self.inner.unary(req, path, codec).await
         }
-        /// Restart starts a new run of an execution whose run has finished, under the same key. The
+        /// RestartExecution starts a new run of an execution whose run has finished, under the same key. The
         /// earlier run stays to be read, by its run id, until retention deletes it.
         pub async fn restart_execution(
             &mut self,
@@ -4195,7 +4200,7 @@ pub mod workflow_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+        /// DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
         /// of these.
         pub async fn delete_execution(
             &mut self,

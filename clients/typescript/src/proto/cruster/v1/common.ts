@@ -115,9 +115,9 @@ export interface Execution {
    * hex.
    */
   runId: string;
-  /** The attributes for searches, by name. Describe and List tell them. */
+  /** The attributes for searches, by name. Lists and EXECUTION_VIEW_FULL have them. */
   attributes: Attribute[];
-  /** How far it says that it is, for people. Describe and List tell it. */
+  /** How far it says that it is, for people. Lists and EXECUTION_VIEW_FULL have it. */
   progress:
     | Progress
     | undefined;

@@ -344,7 +344,7 @@ export const RejectDeferredResponse: MessageFns<RejectDeferredResponse> = {
  */
 export type DeferredServiceService = typeof DeferredServiceService;
 export const DeferredServiceService = {
-  /** Resolve settles a promise with a value. */
+  /** ResolveDeferred settles a promise with a value. */
   resolveDeferred: {
     path: "/cruster.v1.DeferredService/ResolveDeferred" as const,
     requestStream: false as const,
@@ -356,7 +356,7 @@ export const DeferredServiceService = {
       Buffer.from(ResolveDeferredResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResolveDeferredResponse => ResolveDeferredResponse.decode(value),
   },
-  /** Reject settles a promise with an error. */
+  /** RejectDeferred settles a promise with an error. */
   rejectDeferred: {
     path: "/cruster.v1.DeferredService/RejectDeferred" as const,
     requestStream: false as const,
@@ -371,14 +371,14 @@ export const DeferredServiceService = {
 } as const;
 
 export interface DeferredServiceServer extends UntypedServiceImplementation {
-  /** Resolve settles a promise with a value. */
+  /** ResolveDeferred settles a promise with a value. */
   resolveDeferred: handleUnaryCall<ResolveDeferredRequest, ResolveDeferredResponse>;
-  /** Reject settles a promise with an error. */
+  /** RejectDeferred settles a promise with an error. */
   rejectDeferred: handleUnaryCall<RejectDeferredRequest, RejectDeferredResponse>;
 }
 
 export interface DeferredServiceClient extends Client {
-  /** Resolve settles a promise with a value. */
+  /** ResolveDeferred settles a promise with a value. */
   resolveDeferred(
     request: ResolveDeferredRequest,
     callback: (error: ServiceError | null, response: ResolveDeferredResponse) => void,
@@ -394,7 +394,7 @@ export interface DeferredServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResolveDeferredResponse) => void,
   ): ClientUnaryCall;
-  /** Reject settles a promise with an error. */
+  /** RejectDeferred settles a promise with an error. */
   rejectDeferred(
     request: RejectDeferredRequest,
     callback: (error: ServiceError | null, response: RejectDeferredResponse) => void,

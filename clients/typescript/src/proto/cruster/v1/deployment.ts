@@ -2889,7 +2889,7 @@ export const Field: MessageFns<Field> = {
 export type DeploymentServiceService = typeof DeploymentServiceService;
 export const DeploymentServiceService = {
   /**
-   * Push uploads a module in one message and points a deployment at it. If the
+   * PushModule uploads a module in one message and points a deployment at it. If the
    * module is not acceptable, nothing is stored.
    */
   pushModule: {
@@ -2902,7 +2902,7 @@ export const DeploymentServiceService = {
     responseDeserialize: (value: Buffer): PushModuleResponse => PushModuleResponse.decode(value),
   },
   /**
-   * PushStream is Push in pieces, for clients whose messages are bounded: first
+   * UploadModule is PushModule in pieces, for clients whose messages are bounded: first
    * one message with the metadata, then chunks of the binary in order.
    */
   uploadModule: {
@@ -2916,7 +2916,7 @@ export const DeploymentServiceService = {
     responseDeserialize: (value: Buffer): UploadModuleResponse => UploadModuleResponse.decode(value),
   },
   /**
-   * Check replays every open execution of a deployment, running or paused, on a
+   * CheckModule replays every open execution of a deployment, running or paused, on a
    * module that need not be deployed, and answers for one after the other whether
    * the module fits. It writes nothing. First comes one message with the metadata,
    * then chunks of the binary in order; the answers begin once the caller has sent
@@ -2932,7 +2932,7 @@ export const DeploymentServiceService = {
     responseSerialize: (value: CheckModuleResponse): Buffer => Buffer.from(CheckModuleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckModuleResponse => CheckModuleResponse.decode(value),
   },
-  /** List returns the deployments of a namespace, by name. */
+  /** ListDeployments returns the deployments of a namespace, by name. */
   listDeployments: {
     path: "/cruster.v1.DeploymentService/ListDeployments" as const,
     requestStream: false as const,
@@ -2944,7 +2944,7 @@ export const DeploymentServiceService = {
       Buffer.from(ListDeploymentsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListDeploymentsResponse => ListDeploymentsResponse.decode(value),
   },
-  /** Describe returns the contents of one deployment. */
+  /** GetDeployment returns the contents of one deployment. */
   getDeployment: {
     path: "/cruster.v1.DeploymentService/GetDeployment" as const,
     requestStream: false as const,
@@ -2959,17 +2959,17 @@ export const DeploymentServiceService = {
 
 export interface DeploymentServiceServer extends UntypedServiceImplementation {
   /**
-   * Push uploads a module in one message and points a deployment at it. If the
+   * PushModule uploads a module in one message and points a deployment at it. If the
    * module is not acceptable, nothing is stored.
    */
   pushModule: handleUnaryCall<PushModuleRequest, PushModuleResponse>;
   /**
-   * PushStream is Push in pieces, for clients whose messages are bounded: first
+   * UploadModule is PushModule in pieces, for clients whose messages are bounded: first
    * one message with the metadata, then chunks of the binary in order.
    */
   uploadModule: handleClientStreamingCall<UploadModuleRequest, UploadModuleResponse>;
   /**
-   * Check replays every open execution of a deployment, running or paused, on a
+   * CheckModule replays every open execution of a deployment, running or paused, on a
    * module that need not be deployed, and answers for one after the other whether
    * the module fits. It writes nothing. First comes one message with the metadata,
    * then chunks of the binary in order; the answers begin once the caller has sent
@@ -2977,15 +2977,15 @@ export interface DeploymentServiceServer extends UntypedServiceImplementation {
    * the stream ends with the error of that push, CR-1014: the answers are complete.
    */
   checkModule: handleBidiStreamingCall<CheckModuleRequest, CheckModuleResponse>;
-  /** List returns the deployments of a namespace, by name. */
+  /** ListDeployments returns the deployments of a namespace, by name. */
   listDeployments: handleUnaryCall<ListDeploymentsRequest, ListDeploymentsResponse>;
-  /** Describe returns the contents of one deployment. */
+  /** GetDeployment returns the contents of one deployment. */
   getDeployment: handleUnaryCall<GetDeploymentRequest, GetDeploymentResponse>;
 }
 
 export interface DeploymentServiceClient extends Client {
   /**
-   * Push uploads a module in one message and points a deployment at it. If the
+   * PushModule uploads a module in one message and points a deployment at it. If the
    * module is not acceptable, nothing is stored.
    */
   pushModule(
@@ -3004,7 +3004,7 @@ export interface DeploymentServiceClient extends Client {
     callback: (error: ServiceError | null, response: PushModuleResponse) => void,
   ): ClientUnaryCall;
   /**
-   * PushStream is Push in pieces, for clients whose messages are bounded: first
+   * UploadModule is PushModule in pieces, for clients whose messages are bounded: first
    * one message with the metadata, then chunks of the binary in order.
    */
   uploadModule(
@@ -3024,7 +3024,7 @@ export interface DeploymentServiceClient extends Client {
     callback: (error: ServiceError | null, response: UploadModuleResponse) => void,
   ): ClientWritableStream<UploadModuleRequest>;
   /**
-   * Check replays every open execution of a deployment, running or paused, on a
+   * CheckModule replays every open execution of a deployment, running or paused, on a
    * module that need not be deployed, and answers for one after the other whether
    * the module fits. It writes nothing. First comes one message with the metadata,
    * then chunks of the binary in order; the answers begin once the caller has sent
@@ -3037,7 +3037,7 @@ export interface DeploymentServiceClient extends Client {
     metadata: Metadata,
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<CheckModuleRequest, CheckModuleResponse>;
-  /** List returns the deployments of a namespace, by name. */
+  /** ListDeployments returns the deployments of a namespace, by name. */
   listDeployments(
     request: ListDeploymentsRequest,
     callback: (error: ServiceError | null, response: ListDeploymentsResponse) => void,
@@ -3053,7 +3053,7 @@ export interface DeploymentServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListDeploymentsResponse) => void,
   ): ClientUnaryCall;
-  /** Describe returns the contents of one deployment. */
+  /** GetDeployment returns the contents of one deployment. */
   getDeployment(
     request: GetDeploymentRequest,
     callback: (error: ServiceError | null, response: GetDeploymentResponse) => void,

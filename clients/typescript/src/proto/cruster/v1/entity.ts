@@ -2785,7 +2785,7 @@ export const DropParkedMessagesResponse: MessageFns<DropParkedMessagesResponse> 
 export type EntityServiceService = typeof EntityServiceService;
 export const EntityServiceService = {
   /**
-   * Call performs an operation and answers with its outcome. If the operation
+   * CallEntity performs an operation and answers with its outcome. If the operation
    * changes something, that is durable by then. If the caller's deadline passes
    * first, the error says whether the call was accepted.
    */
@@ -2799,7 +2799,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): CallEntityResponse => CallEntityResponse.decode(value),
   },
   /**
-   * Calls performs many operations over one stream, for a client that has many
+   * StreamCalls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
    * of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and receives the answers under way. A
@@ -2816,7 +2816,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): StreamCallsResponse => StreamCallsResponse.decode(value),
   },
   /**
-   * Send has an operation performed without waiting for it. It answers as soon as
+   * SendToEntity has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
   sendToEntity: {
@@ -2830,7 +2830,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): SendToEntityResponse => SendToEntityResponse.decode(value),
   },
   /**
-   * State reads the state of an entity: the effect of all operations that were answered
+   * GetEntity reads the state of an entity: the effect of all operations that were answered
    * before.
    */
   getEntity: {
@@ -2842,7 +2842,7 @@ export const EntityServiceService = {
     responseSerialize: (value: GetEntityResponse): Buffer => Buffer.from(GetEntityResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetEntityResponse => GetEntityResponse.decode(value),
   },
-  /** List pages through the entities that have a state, by type and id. */
+  /** ListEntities pages through the entities that have a state, by type and id. */
   listEntities: {
     path: "/cruster.v1.EntityService/ListEntities" as const,
     requestStream: false as const,
@@ -2854,7 +2854,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): ListEntitiesResponse => ListEntitiesResponse.decode(value),
   },
   /**
-   * Destroy deletes the state of an entity. Calls that came before are performed
+   * DestroyEntity deletes the state of an entity. Calls that came before are performed
    * first; a later call makes another entity of the same name.
    */
   destroyEntity: {
@@ -2868,7 +2868,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): DestroyEntityResponse => DestroyEntityResponse.decode(value),
   },
   /**
-   * ListLocks pages through the entities that executions have locked, and tells
+   * ListEntityLocks pages through the entities that executions have locked, and tells
    * the executions that wait for them.
    */
   listEntityLocks: {
@@ -2883,7 +2883,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): ListEntityLocksResponse => ListEntityLocksResponse.decode(value),
   },
   /**
-   * Unlock takes the lock of an entity away from the execution that has it. The
+   * UnlockEntity takes the lock of an entity away from the execution that has it. The
    * critical section of that execution is broken: others may change the entity, and
    * its next call of the entity fails. It is for operators who know that it will not
    * come to its end.
@@ -2899,7 +2899,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): UnlockEntityResponse => UnlockEntityResponse.decode(value),
   },
   /**
-   * ListParked pages through messages that were acknowledged and could not be
+   * ListParkedMessages pages through messages that were acknowledged and could not be
    * performed, by type, id and position. They are kept until they are retried or
    * dropped.
    */
@@ -2915,7 +2915,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): ListParkedMessagesResponse => ListParkedMessagesResponse.decode(value),
   },
   /**
-   * RetryParked has parked messages of an entity performed, in their places. A message that
+   * RetryParkedMessages has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
   retryParkedMessages: {
@@ -2930,7 +2930,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): RetryParkedMessagesResponse => RetryParkedMessagesResponse.decode(value),
   },
   /**
-   * DropParked gives parked messages of an entity up, for good. A sender that repeats
+   * DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
    * one is told so (CR-6016).
    */
   dropParkedMessages: {
@@ -2948,13 +2948,13 @@ export const EntityServiceService = {
 
 export interface EntityServiceServer extends UntypedServiceImplementation {
   /**
-   * Call performs an operation and answers with its outcome. If the operation
+   * CallEntity performs an operation and answers with its outcome. If the operation
    * changes something, that is durable by then. If the caller's deadline passes
    * first, the error says whether the call was accepted.
    */
   callEntity: handleUnaryCall<CallEntityRequest, CallEntityResponse>;
   /**
-   * Calls performs many operations over one stream, for a client that has many
+   * StreamCalls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
    * of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and receives the answers under way. A
@@ -2963,47 +2963,47 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    */
   streamCalls: handleBidiStreamingCall<StreamCallsRequest, StreamCallsResponse>;
   /**
-   * Send has an operation performed without waiting for it. It answers as soon as
+   * SendToEntity has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
   sendToEntity: handleUnaryCall<SendToEntityRequest, SendToEntityResponse>;
   /**
-   * State reads the state of an entity: the effect of all operations that were answered
+   * GetEntity reads the state of an entity: the effect of all operations that were answered
    * before.
    */
   getEntity: handleUnaryCall<GetEntityRequest, GetEntityResponse>;
-  /** List pages through the entities that have a state, by type and id. */
+  /** ListEntities pages through the entities that have a state, by type and id. */
   listEntities: handleUnaryCall<ListEntitiesRequest, ListEntitiesResponse>;
   /**
-   * Destroy deletes the state of an entity. Calls that came before are performed
+   * DestroyEntity deletes the state of an entity. Calls that came before are performed
    * first; a later call makes another entity of the same name.
    */
   destroyEntity: handleUnaryCall<DestroyEntityRequest, DestroyEntityResponse>;
   /**
-   * ListLocks pages through the entities that executions have locked, and tells
+   * ListEntityLocks pages through the entities that executions have locked, and tells
    * the executions that wait for them.
    */
   listEntityLocks: handleUnaryCall<ListEntityLocksRequest, ListEntityLocksResponse>;
   /**
-   * Unlock takes the lock of an entity away from the execution that has it. The
+   * UnlockEntity takes the lock of an entity away from the execution that has it. The
    * critical section of that execution is broken: others may change the entity, and
    * its next call of the entity fails. It is for operators who know that it will not
    * come to its end.
    */
   unlockEntity: handleUnaryCall<UnlockEntityRequest, UnlockEntityResponse>;
   /**
-   * ListParked pages through messages that were acknowledged and could not be
+   * ListParkedMessages pages through messages that were acknowledged and could not be
    * performed, by type, id and position. They are kept until they are retried or
    * dropped.
    */
   listParkedMessages: handleUnaryCall<ListParkedMessagesRequest, ListParkedMessagesResponse>;
   /**
-   * RetryParked has parked messages of an entity performed, in their places. A message that
+   * RetryParkedMessages has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
   retryParkedMessages: handleUnaryCall<RetryParkedMessagesRequest, RetryParkedMessagesResponse>;
   /**
-   * DropParked gives parked messages of an entity up, for good. A sender that repeats
+   * DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
    * one is told so (CR-6016).
    */
   dropParkedMessages: handleUnaryCall<DropParkedMessagesRequest, DropParkedMessagesResponse>;
@@ -3011,7 +3011,7 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
 
 export interface EntityServiceClient extends Client {
   /**
-   * Call performs an operation and answers with its outcome. If the operation
+   * CallEntity performs an operation and answers with its outcome. If the operation
    * changes something, that is durable by then. If the caller's deadline passes
    * first, the error says whether the call was accepted.
    */
@@ -3031,7 +3031,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: CallEntityResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Calls performs many operations over one stream, for a client that has many
+   * StreamCalls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
    * of a CallEntity. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and receives the answers under way. A
@@ -3045,7 +3045,7 @@ export interface EntityServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<StreamCallsRequest, StreamCallsResponse>;
   /**
-   * Send has an operation performed without waiting for it. It answers as soon as
+   * SendToEntity has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
   sendToEntity(
@@ -3064,7 +3064,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: SendToEntityResponse) => void,
   ): ClientUnaryCall;
   /**
-   * State reads the state of an entity: the effect of all operations that were answered
+   * GetEntity reads the state of an entity: the effect of all operations that were answered
    * before.
    */
   getEntity(
@@ -3082,7 +3082,7 @@ export interface EntityServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetEntityResponse) => void,
   ): ClientUnaryCall;
-  /** List pages through the entities that have a state, by type and id. */
+  /** ListEntities pages through the entities that have a state, by type and id. */
   listEntities(
     request: ListEntitiesRequest,
     callback: (error: ServiceError | null, response: ListEntitiesResponse) => void,
@@ -3099,7 +3099,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListEntitiesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Destroy deletes the state of an entity. Calls that came before are performed
+   * DestroyEntity deletes the state of an entity. Calls that came before are performed
    * first; a later call makes another entity of the same name.
    */
   destroyEntity(
@@ -3118,7 +3118,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: DestroyEntityResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListLocks pages through the entities that executions have locked, and tells
+   * ListEntityLocks pages through the entities that executions have locked, and tells
    * the executions that wait for them.
    */
   listEntityLocks(
@@ -3137,7 +3137,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListEntityLocksResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Unlock takes the lock of an entity away from the execution that has it. The
+   * UnlockEntity takes the lock of an entity away from the execution that has it. The
    * critical section of that execution is broken: others may change the entity, and
    * its next call of the entity fails. It is for operators who know that it will not
    * come to its end.
@@ -3158,7 +3158,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: UnlockEntityResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListParked pages through messages that were acknowledged and could not be
+   * ListParkedMessages pages through messages that were acknowledged and could not be
    * performed, by type, id and position. They are kept until they are retried or
    * dropped.
    */
@@ -3178,7 +3178,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListParkedMessagesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * RetryParked has parked messages of an entity performed, in their places. A message that
+   * RetryParkedMessages has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
   retryParkedMessages(
@@ -3197,7 +3197,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: RetryParkedMessagesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DropParked gives parked messages of an entity up, for good. A sender that repeats
+   * DropParkedMessages gives parked messages of an entity up, for good. A sender that repeats
    * one is told so (CR-6016).
    */
   dropParkedMessages(

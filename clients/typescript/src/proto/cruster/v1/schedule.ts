@@ -2482,7 +2482,7 @@ export const DeleteScheduleResponse: MessageFns<DeleteScheduleResponse> = {
  */
 export type ScheduleServiceService = typeof ScheduleServiceService;
 export const ScheduleServiceService = {
-  /** Create makes a schedule. Its first tick is the first after this moment. */
+  /** CreateSchedule makes a schedule. Its first tick is the first after this moment. */
   createSchedule: {
     path: "/cruster.v1.ScheduleService/CreateSchedule" as const,
     requestStream: false as const,
@@ -2495,7 +2495,7 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): CreateScheduleResponse => CreateScheduleResponse.decode(value),
   },
   /**
-   * Update replaces the definition of a schedule. Ticks of the new times
+   * UpdateSchedule replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
   updateSchedule: {
@@ -2509,7 +2509,7 @@ export const ScheduleServiceService = {
       Buffer.from(UpdateScheduleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateScheduleResponse => UpdateScheduleResponse.decode(value),
   },
-  /** Describe returns a schedule with its last runs and its next times. */
+  /** GetSchedule returns a schedule with its last runs and its next times. */
   getSchedule: {
     path: "/cruster.v1.ScheduleService/GetSchedule" as const,
     requestStream: false as const,
@@ -2519,7 +2519,7 @@ export const ScheduleServiceService = {
     responseSerialize: (value: GetScheduleResponse): Buffer => Buffer.from(GetScheduleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetScheduleResponse => GetScheduleResponse.decode(value),
   },
-  /** List returns the schedules of a namespace, by name. */
+  /** ListSchedules returns the schedules of a namespace, by name. */
   listSchedules: {
     path: "/cruster.v1.ScheduleService/ListSchedules" as const,
     requestStream: false as const,
@@ -2531,7 +2531,7 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): ListSchedulesResponse => ListSchedulesResponse.decode(value),
   },
   /**
-   * Pause has no tick started until the schedule is resumed. Ticks of the time
+   * PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
    * between are gone.
    */
   pauseSchedule: {
@@ -2544,7 +2544,7 @@ export const ScheduleServiceService = {
       Buffer.from(PauseScheduleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PauseScheduleResponse => PauseScheduleResponse.decode(value),
   },
-  /** Resume lets a paused schedule go on. */
+  /** ResumeSchedule lets a paused schedule go on. */
   resumeSchedule: {
     path: "/cruster.v1.ScheduleService/ResumeSchedule" as const,
     requestStream: false as const,
@@ -2556,7 +2556,7 @@ export const ScheduleServiceService = {
       Buffer.from(ResumeScheduleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResumeScheduleResponse => ResumeScheduleResponse.decode(value),
   },
-  /** Trigger starts a run now, by the overlap policy, also of a paused schedule. */
+  /** TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule. */
   triggerSchedule: {
     path: "/cruster.v1.ScheduleService/TriggerSchedule" as const,
     requestStream: false as const,
@@ -2568,7 +2568,7 @@ export const ScheduleServiceService = {
       Buffer.from(TriggerScheduleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): TriggerScheduleResponse => TriggerScheduleResponse.decode(value),
   },
-  /** Backfill starts the ticks of a range of times that have not been started. */
+  /** BackfillSchedule starts the ticks of a range of times that have not been started. */
   backfillSchedule: {
     path: "/cruster.v1.ScheduleService/BackfillSchedule" as const,
     requestStream: false as const,
@@ -2580,7 +2580,7 @@ export const ScheduleServiceService = {
       Buffer.from(BackfillScheduleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): BackfillScheduleResponse => BackfillScheduleResponse.decode(value),
   },
-  /** Delete deletes a schedule. Its runs go on. */
+  /** DeleteSchedule deletes a schedule. Its runs go on. */
   deleteSchedule: {
     path: "/cruster.v1.ScheduleService/DeleteSchedule" as const,
     requestStream: false as const,
@@ -2595,34 +2595,34 @@ export const ScheduleServiceService = {
 } as const;
 
 export interface ScheduleServiceServer extends UntypedServiceImplementation {
-  /** Create makes a schedule. Its first tick is the first after this moment. */
+  /** CreateSchedule makes a schedule. Its first tick is the first after this moment. */
   createSchedule: handleUnaryCall<CreateScheduleRequest, CreateScheduleResponse>;
   /**
-   * Update replaces the definition of a schedule. Ticks of the new times
+   * UpdateSchedule replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
   updateSchedule: handleUnaryCall<UpdateScheduleRequest, UpdateScheduleResponse>;
-  /** Describe returns a schedule with its last runs and its next times. */
+  /** GetSchedule returns a schedule with its last runs and its next times. */
   getSchedule: handleUnaryCall<GetScheduleRequest, GetScheduleResponse>;
-  /** List returns the schedules of a namespace, by name. */
+  /** ListSchedules returns the schedules of a namespace, by name. */
   listSchedules: handleUnaryCall<ListSchedulesRequest, ListSchedulesResponse>;
   /**
-   * Pause has no tick started until the schedule is resumed. Ticks of the time
+   * PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
    * between are gone.
    */
   pauseSchedule: handleUnaryCall<PauseScheduleRequest, PauseScheduleResponse>;
-  /** Resume lets a paused schedule go on. */
+  /** ResumeSchedule lets a paused schedule go on. */
   resumeSchedule: handleUnaryCall<ResumeScheduleRequest, ResumeScheduleResponse>;
-  /** Trigger starts a run now, by the overlap policy, also of a paused schedule. */
+  /** TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule. */
   triggerSchedule: handleUnaryCall<TriggerScheduleRequest, TriggerScheduleResponse>;
-  /** Backfill starts the ticks of a range of times that have not been started. */
+  /** BackfillSchedule starts the ticks of a range of times that have not been started. */
   backfillSchedule: handleUnaryCall<BackfillScheduleRequest, BackfillScheduleResponse>;
-  /** Delete deletes a schedule. Its runs go on. */
+  /** DeleteSchedule deletes a schedule. Its runs go on. */
   deleteSchedule: handleUnaryCall<DeleteScheduleRequest, DeleteScheduleResponse>;
 }
 
 export interface ScheduleServiceClient extends Client {
-  /** Create makes a schedule. Its first tick is the first after this moment. */
+  /** CreateSchedule makes a schedule. Its first tick is the first after this moment. */
   createSchedule(
     request: CreateScheduleRequest,
     callback: (error: ServiceError | null, response: CreateScheduleResponse) => void,
@@ -2639,7 +2639,7 @@ export interface ScheduleServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateScheduleResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Update replaces the definition of a schedule. Ticks of the new times
+   * UpdateSchedule replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
   updateSchedule(
@@ -2657,7 +2657,7 @@ export interface ScheduleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateScheduleResponse) => void,
   ): ClientUnaryCall;
-  /** Describe returns a schedule with its last runs and its next times. */
+  /** GetSchedule returns a schedule with its last runs and its next times. */
   getSchedule(
     request: GetScheduleRequest,
     callback: (error: ServiceError | null, response: GetScheduleResponse) => void,
@@ -2673,7 +2673,7 @@ export interface ScheduleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetScheduleResponse) => void,
   ): ClientUnaryCall;
-  /** List returns the schedules of a namespace, by name. */
+  /** ListSchedules returns the schedules of a namespace, by name. */
   listSchedules(
     request: ListSchedulesRequest,
     callback: (error: ServiceError | null, response: ListSchedulesResponse) => void,
@@ -2690,7 +2690,7 @@ export interface ScheduleServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListSchedulesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Pause has no tick started until the schedule is resumed. Ticks of the time
+   * PauseSchedule has no tick started until the schedule is resumed. Ticks of the time
    * between are gone.
    */
   pauseSchedule(
@@ -2708,7 +2708,7 @@ export interface ScheduleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PauseScheduleResponse) => void,
   ): ClientUnaryCall;
-  /** Resume lets a paused schedule go on. */
+  /** ResumeSchedule lets a paused schedule go on. */
   resumeSchedule(
     request: ResumeScheduleRequest,
     callback: (error: ServiceError | null, response: ResumeScheduleResponse) => void,
@@ -2724,7 +2724,7 @@ export interface ScheduleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResumeScheduleResponse) => void,
   ): ClientUnaryCall;
-  /** Trigger starts a run now, by the overlap policy, also of a paused schedule. */
+  /** TriggerSchedule starts a run now, by the overlap policy, also of a paused schedule. */
   triggerSchedule(
     request: TriggerScheduleRequest,
     callback: (error: ServiceError | null, response: TriggerScheduleResponse) => void,
@@ -2740,7 +2740,7 @@ export interface ScheduleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: TriggerScheduleResponse) => void,
   ): ClientUnaryCall;
-  /** Backfill starts the ticks of a range of times that have not been started. */
+  /** BackfillSchedule starts the ticks of a range of times that have not been started. */
   backfillSchedule(
     request: BackfillScheduleRequest,
     callback: (error: ServiceError | null, response: BackfillScheduleResponse) => void,
@@ -2756,7 +2756,7 @@ export interface ScheduleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: BackfillScheduleResponse) => void,
   ): ClientUnaryCall;
-  /** Delete deletes a schedule. Its runs go on. */
+  /** DeleteSchedule deletes a schedule. Its runs go on. */
   deleteSchedule(
     request: DeleteScheduleRequest,
     callback: (error: ServiceError | null, response: DeleteScheduleResponse) => void,

@@ -17,6 +17,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { Duration } from "../../google/protobuf/duration.js";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { Attribute, Encoding, Error, Execution, MoveResult, Payload, Progress, State } from "./common.js";
 
@@ -42,6 +43,17 @@ export enum IfFinished {
   IF_FINISHED_RESTART_FAILED = 3,
   /** IF_FINISHED_REFUSE - Fail with CR-2044. */
   IF_FINISHED_REFUSE = 4,
+  UNRECOGNIZED = -1,
+}
+
+/** ExecutionView is a part of an execution. */
+export enum ExecutionView {
+  /** EXECUTION_VIEW_UNSPECIFIED - As EXECUTION_VIEW_BASIC. */
+  EXECUTION_VIEW_UNSPECIFIED = 0,
+  /** EXECUTION_VIEW_BASIC - The execution, with its result or error. */
+  EXECUTION_VIEW_BASIC = 1,
+  /** EXECUTION_VIEW_FULL - The execution and its details: input, open ops, deferreds, messages, earlier runs. */
+  EXECUTION_VIEW_FULL = 2,
   UNRECOGNIZED = -1,
 }
 
@@ -80,17 +92,22 @@ export interface StartOptions {
 
 /** StartExecutionRequest asks for a start. */
 export interface StartExecutionRequest {
-  /** What to start. */
+  /** The workflow, its input and its key. */
   start:
     | StartOptions
     | undefined;
-  /** The wanted form of the result, if there is one already. */
+  /** The wanted form of the result. */
   encoding: Encoding;
+  /**
+   * How long to wait for the end of the execution, at most an hour; absent means not at all. A
+   * caller that wants to wait for longer goes on with WaitExecution.
+   */
+  wait: Duration | undefined;
 }
 
 /** StartExecutionResponse is the started execution. */
 export interface StartExecutionResponse {
-  /** The execution, with its result if it has finished already. */
+  /** The execution as it is: with its result or error if its state is final. */
   execution:
     | Execution
     | undefined;
@@ -98,42 +115,28 @@ export interface StartExecutionResponse {
   existed: boolean;
 }
 
-/** ExecuteRequest asks for a start and its result. */
-export interface ExecuteRequest {
-  /** What to start. */
-  start:
-    | StartOptions
-    | undefined;
-  /** The wanted form of the result. */
-  encoding: Encoding;
-}
-
-/** ExecuteResponse is how the workflow went. */
-export interface ExecuteResponse {
-  /** The execution: look at its state, then at its result or error. */
-  execution:
-    | Execution
-    | undefined;
-  /** Whether it had been started before. */
-  existed: boolean;
-}
-
-/** PollRequest asks how far an execution is. */
-export interface PollRequest {
+/** GetExecutionRequest asks how far an execution is. */
+export interface GetExecutionRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
   execution: string;
-  /** The wanted form of the result. */
+  /** The wanted form of payloads. */
   encoding: Encoding;
   /** The run, in hex: the newest or an earlier one; empty means the newest. */
   runId: string;
+  /** The wanted part. */
+  view: ExecutionView;
 }
 
-/** PollResponse is how far the execution is. */
-export interface PollResponse {
+/** GetExecutionResponse is how far the execution is. */
+export interface GetExecutionResponse {
   /** The execution as it is. */
-  execution: Execution | undefined;
+  execution:
+    | Execution
+    | undefined;
+  /** Its details, with EXECUTION_VIEW_FULL. */
+  details: ExecutionDetails | undefined;
 }
 
 /** WaitExecutionRequest asks for the end of an execution. */
@@ -144,34 +147,20 @@ export interface WaitExecutionRequest {
   execution: string;
   /** The wanted form of the result. */
   encoding: Encoding;
-  /** The run, as in PollRequest. */
+  /** The run, as in GetExecutionRequest. */
   runId: string;
+  /** How long to wait, at most an hour; absent means a minute. */
+  wait: Duration | undefined;
 }
 
-/** WaitExecutionResponse is how the execution ended, or why it is paused. */
+/** WaitExecutionResponse is the execution at the end of the wait. */
 export interface WaitExecutionResponse {
-  /** The execution, final or paused. */
+  /** The execution: final or paused, or running if the wait is over. */
   execution: Execution | undefined;
 }
 
-/** GetExecutionRequest asks for the state of an execution. */
-export interface GetExecutionRequest {
-  /** The tenant; empty means "default". */
-  namespace: string;
-  /** The execution: "deployment/Workflow/key". */
-  execution: string;
-  /** The wanted form of input, result and values. */
-  encoding: Encoding;
-  /** The run, as in PollRequest. */
-  runId: string;
-}
-
-/** GetExecutionResponse is the state of the execution. */
-export interface GetExecutionResponse {
-  /** The execution as it is. */
-  execution:
-    | Execution
-    | undefined;
+/** ExecutionDetails are the parts of an execution that an operator looks at. */
+export interface ExecutionDetails {
   /** Its request. */
   input:
     | Payload
@@ -329,7 +318,7 @@ export interface ListHistoryRequest {
   pageSize: number;
   /** The wanted form of values. */
   encoding: Encoding;
-  /** The run, as in PollRequest. */
+  /** The run, as in GetExecutionRequest. */
   runId: string;
 }
 
@@ -660,21 +649,24 @@ export interface InterruptExecutionRequest {
   execution: string;
   /** Why, for the workflow and for people. */
   reason: string;
-  /**
-   * Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
-   * is resumed.
-   */
-  resume: boolean;
-  /**
-   * Whether the execution ends at once, without its cleanup: its code does not run again. Its
-   * calls are given up as if it had ended by itself. A terminated execution may be terminated
-   * again.
-   */
-  terminate: boolean;
 }
 
 /** InterruptExecutionResponse says that the request is durable. */
 export interface InterruptExecutionResponse {
+}
+
+/** TerminateExecutionRequest asks for the end of an execution. */
+export interface TerminateExecutionRequest {
+  /** The tenant; empty means "default". */
+  namespace: string;
+  /** The execution: "deployment/Workflow/key". */
+  execution: string;
+  /** Why, for callers that wait for the result and for people. */
+  reason: string;
+}
+
+/** TerminateExecutionResponse says that the end is durable. */
+export interface TerminateExecutionResponse {
 }
 
 /** ResumeExecutionRequest asks to continue a paused execution. */
@@ -683,6 +675,13 @@ export interface ResumeExecutionRequest {
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
   execution: string;
+  /**
+   * Whether it is asked to stop as well: it goes on, cleans up and ends. This succeeds for an
+   * execution that is not paused.
+   */
+  interrupt: boolean;
+  /** Why it is to stop, if it is. */
+  reason: string;
 }
 
 /** ResumeExecutionResponse says that the execution runs again. */
@@ -815,7 +814,7 @@ export interface DeleteExecutionRequest {
   /** The execution: "deployment/Workflow/key". */
   execution: string;
   /**
-   * The run, as in PollRequest: then it alone is deleted. Empty means the execution with all
+   * The run, as in GetExecutionRequest: then it alone is deleted. Empty means the execution with all
    * of its runs.
    */
   runId: string;
@@ -963,7 +962,7 @@ export const StartOptions: MessageFns<StartOptions> = {
 };
 
 function createBaseStartExecutionRequest(): StartExecutionRequest {
-  return { start: undefined, encoding: 0 };
+  return { start: undefined, encoding: 0, wait: undefined };
 }
 
 export const StartExecutionRequest: MessageFns<StartExecutionRequest> = {
@@ -973,6 +972,9 @@ export const StartExecutionRequest: MessageFns<StartExecutionRequest> = {
     }
     if (message.encoding !== 0) {
       writer.uint32(16).int32(message.encoding);
+    }
+    if (message.wait !== undefined) {
+      Duration.encode(message.wait, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1006,6 +1008,14 @@ export const StartExecutionRequest: MessageFns<StartExecutionRequest> = {
             message.encoding = reader.int32() as any;
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.wait = Duration.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1027,6 +1037,7 @@ export const StartExecutionRequest: MessageFns<StartExecutionRequest> = {
       ? StartOptions.fromPartial(object.start)
       : undefined;
     message.encoding = object.encoding ?? 0;
+    message.wait = (object.wait !== undefined && object.wait !== null) ? Duration.fromPartial(object.wait) : undefined;
     return message;
   },
 };
@@ -1100,150 +1111,12 @@ export const StartExecutionResponse: MessageFns<StartExecutionResponse> = {
   },
 };
 
-function createBaseExecuteRequest(): ExecuteRequest {
-  return { start: undefined, encoding: 0 };
+function createBaseGetExecutionRequest(): GetExecutionRequest {
+  return { namespace: "", execution: "", encoding: 0, runId: "", view: 0 };
 }
 
-export const ExecuteRequest: MessageFns<ExecuteRequest> = {
-  encode(message: ExecuteRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.start !== undefined) {
-      StartOptions.encode(message.start, writer.uint32(10).fork()).join();
-    }
-    if (message.encoding !== 0) {
-      writer.uint32(16).int32(message.encoding);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ExecuteRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExecuteRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.start = StartOptions.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.encoding = reader.int32() as any;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<ExecuteRequest>): ExecuteRequest {
-    return ExecuteRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExecuteRequest>): ExecuteRequest {
-    const message = createBaseExecuteRequest();
-    message.start = (object.start !== undefined && object.start !== null)
-      ? StartOptions.fromPartial(object.start)
-      : undefined;
-    message.encoding = object.encoding ?? 0;
-    return message;
-  },
-};
-
-function createBaseExecuteResponse(): ExecuteResponse {
-  return { execution: undefined, existed: false };
-}
-
-export const ExecuteResponse: MessageFns<ExecuteResponse> = {
-  encode(message: ExecuteResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.execution !== undefined) {
-      Execution.encode(message.execution, writer.uint32(10).fork()).join();
-    }
-    if (message.existed !== false) {
-      writer.uint32(16).bool(message.existed);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ExecuteResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExecuteResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.execution = Execution.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.existed = reader.bool();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<ExecuteResponse>): ExecuteResponse {
-    return ExecuteResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExecuteResponse>): ExecuteResponse {
-    const message = createBaseExecuteResponse();
-    message.execution = (object.execution !== undefined && object.execution !== null)
-      ? Execution.fromPartial(object.execution)
-      : undefined;
-    message.existed = object.existed ?? false;
-    return message;
-  },
-};
-
-function createBasePollRequest(): PollRequest {
-  return { namespace: "", execution: "", encoding: 0, runId: "" };
-}
-
-export const PollRequest: MessageFns<PollRequest> = {
-  encode(message: PollRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetExecutionRequest: MessageFns<GetExecutionRequest> = {
+  encode(message: GetExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namespace !== "") {
       writer.uint32(10).string(message.namespace);
     }
@@ -1256,10 +1129,13 @@ export const PollRequest: MessageFns<PollRequest> = {
     if (message.runId !== "") {
       writer.uint32(34).string(message.runId);
     }
+    if (message.view !== 0) {
+      writer.uint32(40).int32(message.view);
+    }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): PollRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1268,7 +1144,7 @@ export const PollRequest: MessageFns<PollRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePollRequest();
+      const message = createBaseGetExecutionRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1304,62 +1180,12 @@ export const PollRequest: MessageFns<PollRequest> = {
             message.runId = reader.string();
             continue;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<PollRequest>): PollRequest {
-    return PollRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<PollRequest>): PollRequest {
-    const message = createBasePollRequest();
-    message.namespace = object.namespace ?? "";
-    message.execution = object.execution ?? "";
-    message.encoding = object.encoding ?? 0;
-    message.runId = object.runId ?? "";
-    return message;
-  },
-};
-
-function createBasePollResponse(): PollResponse {
-  return { execution: undefined };
-}
-
-export const PollResponse: MessageFns<PollResponse> = {
-  encode(message: PollResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.execution !== undefined) {
-      Execution.encode(message.execution, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): PollResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePollResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
+          case 5: {
+            if (tag !== 40) {
               break;
             }
 
-            message.execution = Execution.decode(reader, reader.uint32());
+            message.view = reader.int32() as any;
             continue;
           }
         }
@@ -1374,20 +1200,93 @@ export const PollResponse: MessageFns<PollResponse> = {
     }
   },
 
-  create(base?: DeepPartial<PollResponse>): PollResponse {
-    return PollResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetExecutionRequest>): GetExecutionRequest {
+    return GetExecutionRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<PollResponse>): PollResponse {
-    const message = createBasePollResponse();
+  fromPartial(object: DeepPartial<GetExecutionRequest>): GetExecutionRequest {
+    const message = createBaseGetExecutionRequest();
+    message.namespace = object.namespace ?? "";
+    message.execution = object.execution ?? "";
+    message.encoding = object.encoding ?? 0;
+    message.runId = object.runId ?? "";
+    message.view = object.view ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetExecutionResponse(): GetExecutionResponse {
+  return { execution: undefined, details: undefined };
+}
+
+export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
+  encode(message: GetExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.execution !== undefined) {
+      Execution.encode(message.execution, writer.uint32(10).fork()).join();
+    }
+    if (message.details !== undefined) {
+      ExecutionDetails.encode(message.details, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetExecutionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.execution = Execution.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.details = ExecutionDetails.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetExecutionResponse>): GetExecutionResponse {
+    return GetExecutionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetExecutionResponse>): GetExecutionResponse {
+    const message = createBaseGetExecutionResponse();
     message.execution = (object.execution !== undefined && object.execution !== null)
       ? Execution.fromPartial(object.execution)
+      : undefined;
+    message.details = (object.details !== undefined && object.details !== null)
+      ? ExecutionDetails.fromPartial(object.details)
       : undefined;
     return message;
   },
 };
 
 function createBaseWaitExecutionRequest(): WaitExecutionRequest {
-  return { namespace: "", execution: "", encoding: 0, runId: "" };
+  return { namespace: "", execution: "", encoding: 0, runId: "", wait: undefined };
 }
 
 export const WaitExecutionRequest: MessageFns<WaitExecutionRequest> = {
@@ -1403,6 +1302,9 @@ export const WaitExecutionRequest: MessageFns<WaitExecutionRequest> = {
     }
     if (message.runId !== "") {
       writer.uint32(34).string(message.runId);
+    }
+    if (message.wait !== undefined) {
+      Duration.encode(message.wait, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1452,6 +1354,14 @@ export const WaitExecutionRequest: MessageFns<WaitExecutionRequest> = {
             message.runId = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.wait = Duration.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1473,6 +1383,7 @@ export const WaitExecutionRequest: MessageFns<WaitExecutionRequest> = {
     message.execution = object.execution ?? "";
     message.encoding = object.encoding ?? 0;
     message.runId = object.runId ?? "";
+    message.wait = (object.wait !== undefined && object.wait !== null) ? Duration.fromPartial(object.wait) : undefined;
     return message;
   },
 };
@@ -1534,100 +1445,8 @@ export const WaitExecutionResponse: MessageFns<WaitExecutionResponse> = {
   },
 };
 
-function createBaseGetExecutionRequest(): GetExecutionRequest {
-  return { namespace: "", execution: "", encoding: 0, runId: "" };
-}
-
-export const GetExecutionRequest: MessageFns<GetExecutionRequest> = {
-  encode(message: GetExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.namespace !== "") {
-      writer.uint32(10).string(message.namespace);
-    }
-    if (message.execution !== "") {
-      writer.uint32(18).string(message.execution);
-    }
-    if (message.encoding !== 0) {
-      writer.uint32(24).int32(message.encoding);
-    }
-    if (message.runId !== "") {
-      writer.uint32(34).string(message.runId);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetExecutionRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.namespace = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.execution = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.encoding = reader.int32() as any;
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.runId = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<GetExecutionRequest>): GetExecutionRequest {
-    return GetExecutionRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetExecutionRequest>): GetExecutionRequest {
-    const message = createBaseGetExecutionRequest();
-    message.namespace = object.namespace ?? "";
-    message.execution = object.execution ?? "";
-    message.encoding = object.encoding ?? 0;
-    message.runId = object.runId ?? "";
-    return message;
-  },
-};
-
-function createBaseGetExecutionResponse(): GetExecutionResponse {
+function createBaseExecutionDetails(): ExecutionDetails {
   return {
-    execution: undefined,
     input: undefined,
     entries: 0n,
     resident: false,
@@ -1647,72 +1466,69 @@ function createBaseGetExecutionResponse(): GetExecutionResponse {
   };
 }
 
-export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
-  encode(message: GetExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.execution !== undefined) {
-      Execution.encode(message.execution, writer.uint32(10).fork()).join();
-    }
+export const ExecutionDetails: MessageFns<ExecutionDetails> = {
+  encode(message: ExecutionDetails, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.input !== undefined) {
-      Payload.encode(message.input, writer.uint32(18).fork()).join();
+      Payload.encode(message.input, writer.uint32(10).fork()).join();
     }
     if (message.entries !== 0n) {
       if (BigInt.asUintN(64, message.entries) !== message.entries) {
         throw new globalThis.Error("value provided for field message.entries of type uint64 too large");
       }
-      writer.uint32(24).uint64(message.entries);
+      writer.uint32(16).uint64(message.entries);
     }
     if (message.resident !== false) {
-      writer.uint32(32).bool(message.resident);
+      writer.uint32(24).bool(message.resident);
     }
     for (const v of message.pending) {
-      PendingOp.encode(v!, writer.uint32(42).fork()).join();
+      PendingOp.encode(v!, writer.uint32(34).fork()).join();
     }
     for (const v of message.deferreds) {
-      SettledDeferred.encode(v!, writer.uint32(50).fork()).join();
+      SettledDeferred.encode(v!, writer.uint32(42).fork()).join();
     }
     for (const v of message.patches) {
-      Patch.encode(v!, writer.uint32(58).fork()).join();
+      Patch.encode(v!, writer.uint32(50).fork()).join();
     }
     if (message.pendingOmitted !== 0) {
-      writer.uint32(64).uint32(message.pendingOmitted);
+      writer.uint32(56).uint32(message.pendingOmitted);
     }
     if (message.deferredsOmitted !== 0) {
-      writer.uint32(72).uint32(message.deferredsOmitted);
+      writer.uint32(64).uint32(message.deferredsOmitted);
     }
     if (message.fuel !== 0n) {
       if (BigInt.asIntN(64, message.fuel) !== message.fuel) {
         throw new globalThis.Error("value provided for field message.fuel of type int64 too large");
       }
-      writer.uint32(80).int64(message.fuel);
+      writer.uint32(72).int64(message.fuel);
     }
     for (const v of message.unread) {
-      UnreadSignals.encode(v!, writer.uint32(90).fork()).join();
+      UnreadSignals.encode(v!, writer.uint32(82).fork()).join();
     }
     for (const v of message.unanswered) {
-      UnansweredUpdates.encode(v!, writer.uint32(98).fork()).join();
+      UnansweredUpdates.encode(v!, writer.uint32(90).fork()).join();
     }
     for (const v of message.published) {
-      PublishedState.encode(v!, writer.uint32(106).fork()).join();
+      PublishedState.encode(v!, writer.uint32(98).fork()).join();
     }
     for (const v of message.earlier) {
-      Execution.encode(v!, writer.uint32(114).fork()).join();
+      Execution.encode(v!, writer.uint32(106).fork()).join();
     }
     if (message.earlierMore !== false) {
-      writer.uint32(120).bool(message.earlierMore);
+      writer.uint32(112).bool(message.earlierMore);
     }
     if (message.entryLimit !== 0n) {
       if (BigInt.asUintN(64, message.entryLimit) !== message.entryLimit) {
         throw new globalThis.Error("value provided for field message.entryLimit of type uint64 too large");
       }
-      writer.uint32(128).uint64(message.entryLimit);
+      writer.uint32(120).uint64(message.entryLimit);
     }
     for (const v of message.circle) {
-      writer.uint32(138).string(v!);
+      writer.uint32(130).string(v!);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetExecutionResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ExecutionDetails {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1721,7 +1537,7 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetExecutionResponse();
+      const message = createBaseExecutionDetails();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1730,15 +1546,15 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.execution = Execution.decode(reader, reader.uint32());
+            message.input = Payload.decode(reader, reader.uint32());
             continue;
           }
           case 2: {
-            if (tag !== 18) {
+            if (tag !== 16) {
               break;
             }
 
-            message.input = Payload.decode(reader, reader.uint32());
+            message.entries = reader.uint64() as bigint;
             continue;
           }
           case 3: {
@@ -1746,15 +1562,15 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.entries = reader.uint64() as bigint;
+            message.resident = reader.bool();
             continue;
           }
           case 4: {
-            if (tag !== 32) {
+            if (tag !== 34) {
               break;
             }
 
-            message.resident = reader.bool();
+            message.pending.push(PendingOp.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -1762,7 +1578,7 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.pending.push(PendingOp.decode(reader, reader.uint32()));
+            message.deferreds.push(SettledDeferred.decode(reader, reader.uint32()));
             continue;
           }
           case 6: {
@@ -1770,15 +1586,15 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.deferreds.push(SettledDeferred.decode(reader, reader.uint32()));
+            message.patches.push(Patch.decode(reader, reader.uint32()));
             continue;
           }
           case 7: {
-            if (tag !== 58) {
+            if (tag !== 56) {
               break;
             }
 
-            message.patches.push(Patch.decode(reader, reader.uint32()));
+            message.pendingOmitted = reader.uint32();
             continue;
           }
           case 8: {
@@ -1786,7 +1602,7 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.pendingOmitted = reader.uint32();
+            message.deferredsOmitted = reader.uint32();
             continue;
           }
           case 9: {
@@ -1794,15 +1610,15 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.deferredsOmitted = reader.uint32();
+            message.fuel = reader.int64() as bigint;
             continue;
           }
           case 10: {
-            if (tag !== 80) {
+            if (tag !== 82) {
               break;
             }
 
-            message.fuel = reader.int64() as bigint;
+            message.unread.push(UnreadSignals.decode(reader, reader.uint32()));
             continue;
           }
           case 11: {
@@ -1810,7 +1626,7 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.unread.push(UnreadSignals.decode(reader, reader.uint32()));
+            message.unanswered.push(UnansweredUpdates.decode(reader, reader.uint32()));
             continue;
           }
           case 12: {
@@ -1818,7 +1634,7 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.unanswered.push(UnansweredUpdates.decode(reader, reader.uint32()));
+            message.published.push(PublishedState.decode(reader, reader.uint32()));
             continue;
           }
           case 13: {
@@ -1826,15 +1642,15 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.published.push(PublishedState.decode(reader, reader.uint32()));
+            message.earlier.push(Execution.decode(reader, reader.uint32()));
             continue;
           }
           case 14: {
-            if (tag !== 114) {
+            if (tag !== 112) {
               break;
             }
 
-            message.earlier.push(Execution.decode(reader, reader.uint32()));
+            message.earlierMore = reader.bool();
             continue;
           }
           case 15: {
@@ -1842,19 +1658,11 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
               break;
             }
 
-            message.earlierMore = reader.bool();
-            continue;
-          }
-          case 16: {
-            if (tag !== 128) {
-              break;
-            }
-
             message.entryLimit = reader.uint64() as bigint;
             continue;
           }
-          case 17: {
-            if (tag !== 138) {
+          case 16: {
+            if (tag !== 130) {
               break;
             }
 
@@ -1873,14 +1681,11 @@ export const GetExecutionResponse: MessageFns<GetExecutionResponse> = {
     }
   },
 
-  create(base?: DeepPartial<GetExecutionResponse>): GetExecutionResponse {
-    return GetExecutionResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ExecutionDetails>): ExecutionDetails {
+    return ExecutionDetails.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetExecutionResponse>): GetExecutionResponse {
-    const message = createBaseGetExecutionResponse();
-    message.execution = (object.execution !== undefined && object.execution !== null)
-      ? Execution.fromPartial(object.execution)
-      : undefined;
+  fromPartial(object: DeepPartial<ExecutionDetails>): ExecutionDetails {
+    const message = createBaseExecutionDetails();
     message.input = (object.input !== undefined && object.input !== null)
       ? Payload.fromPartial(object.input)
       : undefined;
@@ -4425,7 +4230,7 @@ export const GetExecutionStateResponse: MessageFns<GetExecutionStateResponse> = 
 };
 
 function createBaseInterruptExecutionRequest(): InterruptExecutionRequest {
-  return { namespace: "", execution: "", reason: "", resume: false, terminate: false };
+  return { namespace: "", execution: "", reason: "" };
 }
 
 export const InterruptExecutionRequest: MessageFns<InterruptExecutionRequest> = {
@@ -4438,12 +4243,6 @@ export const InterruptExecutionRequest: MessageFns<InterruptExecutionRequest> = 
     }
     if (message.reason !== "") {
       writer.uint32(26).string(message.reason);
-    }
-    if (message.resume !== false) {
-      writer.uint32(32).bool(message.resume);
-    }
-    if (message.terminate !== false) {
-      writer.uint32(40).bool(message.terminate);
     }
     return writer;
   },
@@ -4485,22 +4284,6 @@ export const InterruptExecutionRequest: MessageFns<InterruptExecutionRequest> = 
             message.reason = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.resume = reader.bool();
-            continue;
-          }
-          case 5: {
-            if (tag !== 40) {
-              break;
-            }
-
-            message.terminate = reader.bool();
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4521,8 +4304,6 @@ export const InterruptExecutionRequest: MessageFns<InterruptExecutionRequest> = 
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.reason = object.reason ?? "";
-    message.resume = object.resume ?? false;
-    message.terminate = object.terminate ?? false;
     return message;
   },
 };
@@ -4570,8 +4351,130 @@ export const InterruptExecutionResponse: MessageFns<InterruptExecutionResponse> 
   },
 };
 
+function createBaseTerminateExecutionRequest(): TerminateExecutionRequest {
+  return { namespace: "", execution: "", reason: "" };
+}
+
+export const TerminateExecutionRequest: MessageFns<TerminateExecutionRequest> = {
+  encode(message: TerminateExecutionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.execution !== "") {
+      writer.uint32(18).string(message.execution);
+    }
+    if (message.reason !== "") {
+      writer.uint32(26).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TerminateExecutionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTerminateExecutionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.execution = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TerminateExecutionRequest>): TerminateExecutionRequest {
+    return TerminateExecutionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TerminateExecutionRequest>): TerminateExecutionRequest {
+    const message = createBaseTerminateExecutionRequest();
+    message.namespace = object.namespace ?? "";
+    message.execution = object.execution ?? "";
+    message.reason = object.reason ?? "";
+    return message;
+  },
+};
+
+function createBaseTerminateExecutionResponse(): TerminateExecutionResponse {
+  return {};
+}
+
+export const TerminateExecutionResponse: MessageFns<TerminateExecutionResponse> = {
+  encode(_: TerminateExecutionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TerminateExecutionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTerminateExecutionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TerminateExecutionResponse>): TerminateExecutionResponse {
+    return TerminateExecutionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<TerminateExecutionResponse>): TerminateExecutionResponse {
+    const message = createBaseTerminateExecutionResponse();
+    return message;
+  },
+};
+
 function createBaseResumeExecutionRequest(): ResumeExecutionRequest {
-  return { namespace: "", execution: "" };
+  return { namespace: "", execution: "", interrupt: false, reason: "" };
 }
 
 export const ResumeExecutionRequest: MessageFns<ResumeExecutionRequest> = {
@@ -4581,6 +4484,12 @@ export const ResumeExecutionRequest: MessageFns<ResumeExecutionRequest> = {
     }
     if (message.execution !== "") {
       writer.uint32(18).string(message.execution);
+    }
+    if (message.interrupt !== false) {
+      writer.uint32(24).bool(message.interrupt);
+    }
+    if (message.reason !== "") {
+      writer.uint32(34).string(message.reason);
     }
     return writer;
   },
@@ -4614,6 +4523,22 @@ export const ResumeExecutionRequest: MessageFns<ResumeExecutionRequest> = {
             message.execution = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.interrupt = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4633,6 +4558,8 @@ export const ResumeExecutionRequest: MessageFns<ResumeExecutionRequest> = {
     const message = createBaseResumeExecutionRequest();
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
+    message.interrupt = object.interrupt ?? false;
+    message.reason = object.reason ?? "";
     return message;
   },
 };
@@ -5573,13 +5500,17 @@ export const DeleteExecutionResponse: MessageFns<DeleteExecutionResponse> = {
  * WorkflowService runs workflows and looks at executions.
  *
  * Starts are idempotent: the second start under a key finds the first
- * execution, with its result, so Start and Execute may be repeated at will. With
+ * execution, with its result, so StartExecution may be repeated at will. With
  * StartOptions.if_finished a start may begin a new run instead; then it is the
  * request id that makes it safe to repeat.
  */
 export type WorkflowServiceService = typeof WorkflowServiceService;
 export const WorkflowServiceService = {
-  /** Start starts an execution and answers as soon as its start is durable. */
+  /**
+   * StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+   * request says to wait, when the execution is final or paused or the wait is over. The end of the
+   * wait ends nothing else.
+   */
   startExecution: {
     path: "/cruster.v1.WorkflowService/StartExecution" as const,
     requestStream: false as const,
@@ -5591,32 +5522,20 @@ export const WorkflowServiceService = {
       Buffer.from(StartExecutionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): StartExecutionResponse => StartExecutionResponse.decode(value),
   },
-  /**
-   * Execute starts an execution and answers when it is final or paused. The
-   * caller's deadline ends the waiting, never the execution.
-   */
-  execute: {
-    path: "/cruster.v1.WorkflowService/Execute" as const,
+  /** GetExecution answers at once how far an execution is. */
+  getExecution: {
+    path: "/cruster.v1.WorkflowService/GetExecution" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ExecuteRequest): Buffer => Buffer.from(ExecuteRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ExecuteRequest => ExecuteRequest.decode(value),
-    responseSerialize: (value: ExecuteResponse): Buffer => Buffer.from(ExecuteResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ExecuteResponse => ExecuteResponse.decode(value),
-  },
-  /** Poll answers at once how far an execution is. */
-  poll: {
-    path: "/cruster.v1.WorkflowService/Poll" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: PollRequest): Buffer => Buffer.from(PollRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): PollRequest => PollRequest.decode(value),
-    responseSerialize: (value: PollResponse): Buffer => Buffer.from(PollResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): PollResponse => PollResponse.decode(value),
+    requestSerialize: (value: GetExecutionRequest): Buffer => Buffer.from(GetExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetExecutionRequest => GetExecutionRequest.decode(value),
+    responseSerialize: (value: GetExecutionResponse): Buffer =>
+      Buffer.from(GetExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetExecutionResponse => GetExecutionResponse.decode(value),
   },
   /**
-   * Wait answers when an execution is final or paused. The caller's deadline
-   * ends the waiting, never the execution.
+   * WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+   * execution as it is then.
    */
   waitExecution: {
     path: "/cruster.v1.WorkflowService/WaitExecution" as const,
@@ -5628,18 +5547,7 @@ export const WorkflowServiceService = {
       Buffer.from(WaitExecutionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WaitExecutionResponse => WaitExecutionResponse.decode(value),
   },
-  /** Describe answers with the state of an execution and its open ops. */
-  getExecution: {
-    path: "/cruster.v1.WorkflowService/GetExecution" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: GetExecutionRequest): Buffer => Buffer.from(GetExecutionRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): GetExecutionRequest => GetExecutionRequest.decode(value),
-    responseSerialize: (value: GetExecutionResponse): Buffer =>
-      Buffer.from(GetExecutionResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): GetExecutionResponse => GetExecutionResponse.decode(value),
-  },
-  /** History pages through the journal of an execution. */
+  /** ListHistory pages through the journal of an execution. */
   listHistory: {
     path: "/cruster.v1.WorkflowService/ListHistory" as const,
     requestStream: false as const,
@@ -5649,7 +5557,7 @@ export const WorkflowServiceService = {
     responseSerialize: (value: ListHistoryResponse): Buffer => Buffer.from(ListHistoryResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListHistoryResponse => ListHistoryResponse.decode(value),
   },
-  /** List pages through executions, newest first. */
+  /** ListExecutions pages through executions, newest first. */
   listExecutions: {
     path: "/cruster.v1.WorkflowService/ListExecutions" as const,
     requestStream: false as const,
@@ -5662,7 +5570,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): ListExecutionsResponse => ListExecutionsResponse.decode(value),
   },
   /**
-   * Signal sends a signal to an execution and answers as soon as it is durable. The
+   * SignalExecution sends a signal to an execution and answers as soon as it is durable. The
    * workflow receives it when it asks for it, in the order in which signals were sent.
    */
   signalExecution: {
@@ -5692,7 +5600,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): SignalWithStartResponse => SignalWithStartResponse.decode(value),
   },
   /**
-   * Follow tells what happens to an execution, as it happens, and ends with the execution:
+   * FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
    * the entries of its journal once they are durable; the lines that its workflow and its
    * activities log while it is followed; and the execution itself, first, whenever it is paused,
    * goes on or continues as a new run, and last. Lines that were logged before are not told:
@@ -5710,7 +5618,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): FollowExecutionResponse => FollowExecutionResponse.decode(value),
   },
   /**
-   * Query asks a running execution a question, and answers with the workflow's reply at
+   * QueryExecution asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
   queryExecution: {
@@ -5725,7 +5633,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): QueryExecutionResponse => QueryExecutionResponse.decode(value),
   },
   /**
-   * Update asks a workflow for a change and answers with the workflow's reply, once it is
+   * UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
    * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
@@ -5741,7 +5649,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): UpdateExecutionResponse => UpdateExecutionResponse.decode(value),
   },
   /**
-   * GetState answers with the published values of an execution, also of a finished one. Its
+   * GetExecutionState answers with the published values of an execution, also of a finished one. Its
    * code does not run for that.
    */
   getExecutionState: {
@@ -5755,7 +5663,10 @@ export const WorkflowServiceService = {
       Buffer.from(GetExecutionStateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetExecutionStateResponse => GetExecutionStateResponse.decode(value),
   },
-  /** Interrupt asks an execution to stop. It may clean up first. */
+  /**
+   * InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+   * is resumed.
+   */
   interruptExecution: {
     path: "/cruster.v1.WorkflowService/InterruptExecution" as const,
     requestStream: false as const,
@@ -5767,7 +5678,23 @@ export const WorkflowServiceService = {
       Buffer.from(InterruptExecutionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): InterruptExecutionResponse => InterruptExecutionResponse.decode(value),
   },
-  /** Resume continues a paused execution. */
+  /**
+   * TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+   * does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+   * may be terminated again.
+   */
+  terminateExecution: {
+    path: "/cruster.v1.WorkflowService/TerminateExecution" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: TerminateExecutionRequest): Buffer =>
+      Buffer.from(TerminateExecutionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): TerminateExecutionRequest => TerminateExecutionRequest.decode(value),
+    responseSerialize: (value: TerminateExecutionResponse): Buffer =>
+      Buffer.from(TerminateExecutionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): TerminateExecutionResponse => TerminateExecutionResponse.decode(value),
+  },
+  /** ResumeExecution continues a paused execution. */
   resumeExecution: {
     path: "/cruster.v1.WorkflowService/ResumeExecution" as const,
     requestStream: false as const,
@@ -5780,7 +5707,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): ResumeExecutionResponse => ResumeExecutionResponse.decode(value),
   },
   /**
-   * Fail ends a paused execution for good. Its code does not run again, so
+   * FailExecution ends a paused execution for good. Its code does not run again, so
    * nothing is cleaned up. Callers that wait for its result get the failure.
    */
   failExecution: {
@@ -5794,7 +5721,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): FailExecutionResponse => FailExecutionResponse.decode(value),
   },
   /**
-   * Move has a running or paused execution go on with another module. Its
+   * MoveExecution has a running or paused execution go on with another module. Its
    * journal is replayed there first. If the module does not fit, nothing is
    * changed and the call fails with CR-2031; a cruster.v1.Diff among the details
    * shows both sides. If it fits, the execution goes on, also if it was paused.
@@ -5810,7 +5737,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): MoveExecutionResponse => MoveExecutionResponse.decode(value),
   },
   /**
-   * MoveAll is Move for the open executions of a workflow or a deployment. It
+   * MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
    * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
@@ -5826,7 +5753,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): MoveExecutionsResponse => MoveExecutionsResponse.decode(value),
   },
   /**
-   * Fork starts a new run from a beginning of the journal of an execution, in
+   * ForkExecution starts a new run from a beginning of the journal of an execution, in
    * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
@@ -5841,7 +5768,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): ForkExecutionResponse => ForkExecutionResponse.decode(value),
   },
   /**
-   * Restart starts a new run of an execution whose run has finished, under the same key. The
+   * RestartExecution starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
   restartExecution: {
@@ -5856,7 +5783,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): RestartExecutionResponse => RestartExecutionResponse.decode(value),
   },
   /**
-   * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+   * DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
    * of these.
    */
   deleteExecution: {
@@ -5873,28 +5800,25 @@ export const WorkflowServiceService = {
 } as const;
 
 export interface WorkflowServiceServer extends UntypedServiceImplementation {
-  /** Start starts an execution and answers as soon as its start is durable. */
-  startExecution: handleUnaryCall<StartExecutionRequest, StartExecutionResponse>;
   /**
-   * Execute starts an execution and answers when it is final or paused. The
-   * caller's deadline ends the waiting, never the execution.
+   * StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+   * request says to wait, when the execution is final or paused or the wait is over. The end of the
+   * wait ends nothing else.
    */
-  execute: handleUnaryCall<ExecuteRequest, ExecuteResponse>;
-  /** Poll answers at once how far an execution is. */
-  poll: handleUnaryCall<PollRequest, PollResponse>;
+  startExecution: handleUnaryCall<StartExecutionRequest, StartExecutionResponse>;
+  /** GetExecution answers at once how far an execution is. */
+  getExecution: handleUnaryCall<GetExecutionRequest, GetExecutionResponse>;
   /**
-   * Wait answers when an execution is final or paused. The caller's deadline
-   * ends the waiting, never the execution.
+   * WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+   * execution as it is then.
    */
   waitExecution: handleUnaryCall<WaitExecutionRequest, WaitExecutionResponse>;
-  /** Describe answers with the state of an execution and its open ops. */
-  getExecution: handleUnaryCall<GetExecutionRequest, GetExecutionResponse>;
-  /** History pages through the journal of an execution. */
+  /** ListHistory pages through the journal of an execution. */
   listHistory: handleUnaryCall<ListHistoryRequest, ListHistoryResponse>;
-  /** List pages through executions, newest first. */
+  /** ListExecutions pages through executions, newest first. */
   listExecutions: handleUnaryCall<ListExecutionsRequest, ListExecutionsResponse>;
   /**
-   * Signal sends a signal to an execution and answers as soon as it is durable. The
+   * SignalExecution sends a signal to an execution and answers as soon as it is durable. The
    * workflow receives it when it asks for it, in the order in which signals were sent.
    */
   signalExecution: handleUnaryCall<SignalExecutionRequest, SignalExecutionResponse>;
@@ -5904,7 +5828,7 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
    */
   signalWithStart: handleUnaryCall<SignalWithStartRequest, SignalWithStartResponse>;
   /**
-   * Follow tells what happens to an execution, as it happens, and ends with the execution:
+   * FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
    * the entries of its journal once they are durable; the lines that its workflow and its
    * activities log while it is followed; and the execution itself, first, whenever it is paused,
    * goes on or continues as a new run, and last. Lines that were logged before are not told:
@@ -5912,113 +5836,110 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
    */
   followExecution: handleServerStreamingCall<FollowExecutionRequest, FollowExecutionResponse>;
   /**
-   * Query asks a running execution a question, and answers with the workflow's reply at
+   * QueryExecution asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
   queryExecution: handleUnaryCall<QueryExecutionRequest, QueryExecutionResponse>;
   /**
-   * Update asks a workflow for a change and answers with the workflow's reply, once it is
+   * UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
    * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
   updateExecution: handleUnaryCall<UpdateExecutionRequest, UpdateExecutionResponse>;
   /**
-   * GetState answers with the published values of an execution, also of a finished one. Its
+   * GetExecutionState answers with the published values of an execution, also of a finished one. Its
    * code does not run for that.
    */
   getExecutionState: handleUnaryCall<GetExecutionStateRequest, GetExecutionStateResponse>;
-  /** Interrupt asks an execution to stop. It may clean up first. */
+  /**
+   * InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+   * is resumed.
+   */
   interruptExecution: handleUnaryCall<InterruptExecutionRequest, InterruptExecutionResponse>;
-  /** Resume continues a paused execution. */
+  /**
+   * TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+   * does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+   * may be terminated again.
+   */
+  terminateExecution: handleUnaryCall<TerminateExecutionRequest, TerminateExecutionResponse>;
+  /** ResumeExecution continues a paused execution. */
   resumeExecution: handleUnaryCall<ResumeExecutionRequest, ResumeExecutionResponse>;
   /**
-   * Fail ends a paused execution for good. Its code does not run again, so
+   * FailExecution ends a paused execution for good. Its code does not run again, so
    * nothing is cleaned up. Callers that wait for its result get the failure.
    */
   failExecution: handleUnaryCall<FailExecutionRequest, FailExecutionResponse>;
   /**
-   * Move has a running or paused execution go on with another module. Its
+   * MoveExecution has a running or paused execution go on with another module. Its
    * journal is replayed there first. If the module does not fit, nothing is
    * changed and the call fails with CR-2031; a cruster.v1.Diff among the details
    * shows both sides. If it fits, the execution goes on, also if it was paused.
    */
   moveExecution: handleUnaryCall<MoveExecutionRequest, MoveExecutionResponse>;
   /**
-   * MoveAll is Move for the open executions of a workflow or a deployment. It
+   * MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
    * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
   moveExecutions: handleServerStreamingCall<MoveExecutionsRequest, MoveExecutionsResponse>;
   /**
-   * Fork starts a new run from a beginning of the journal of an execution, in
+   * ForkExecution starts a new run from a beginning of the journal of an execution, in
    * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
   forkExecution: handleUnaryCall<ForkExecutionRequest, ForkExecutionResponse>;
   /**
-   * Restart starts a new run of an execution whose run has finished, under the same key. The
+   * RestartExecution starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
   restartExecution: handleUnaryCall<RestartExecutionRequest, RestartExecutionResponse>;
   /**
-   * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+   * DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
    * of these.
    */
   deleteExecution: handleUnaryCall<DeleteExecutionRequest, DeleteExecutionResponse>;
 }
 
 export interface WorkflowServiceClient extends Client {
-  /** Start starts an execution and answers as soon as its start is durable. */
-  startExecution(
-    request: StartExecutionRequest,
-    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
-  ): ClientUnaryCall;
-  startExecution(
-    request: StartExecutionRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
-  ): ClientUnaryCall;
-  startExecution(
-    request: StartExecutionRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
-  ): ClientUnaryCall;
   /**
-   * Execute starts an execution and answers when it is final or paused. The
-   * caller's deadline ends the waiting, never the execution.
+   * StartExecution starts an execution. It answers as soon as the start is durable, or, if the
+   * request says to wait, when the execution is final or paused or the wait is over. The end of the
+   * wait ends nothing else.
    */
-  execute(
-    request: ExecuteRequest,
-    callback: (error: ServiceError | null, response: ExecuteResponse) => void,
+  startExecution(
+    request: StartExecutionRequest,
+    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
   ): ClientUnaryCall;
-  execute(
-    request: ExecuteRequest,
+  startExecution(
+    request: StartExecutionRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ExecuteResponse) => void,
+    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
   ): ClientUnaryCall;
-  execute(
-    request: ExecuteRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ExecuteResponse) => void,
-  ): ClientUnaryCall;
-  /** Poll answers at once how far an execution is. */
-  poll(request: PollRequest, callback: (error: ServiceError | null, response: PollResponse) => void): ClientUnaryCall;
-  poll(
-    request: PollRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: PollResponse) => void,
-  ): ClientUnaryCall;
-  poll(
-    request: PollRequest,
+  startExecution(
+    request: StartExecutionRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: PollResponse) => void,
+    callback: (error: ServiceError | null, response: StartExecutionResponse) => void,
+  ): ClientUnaryCall;
+  /** GetExecution answers at once how far an execution is. */
+  getExecution(
+    request: GetExecutionRequest,
+    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
+  ): ClientUnaryCall;
+  getExecution(
+    request: GetExecutionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
+  ): ClientUnaryCall;
+  getExecution(
+    request: GetExecutionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Wait answers when an execution is final or paused. The caller's deadline
-   * ends the waiting, never the execution.
+   * WaitExecution answers when an execution is final or paused, or when the wait is over, with the
+   * execution as it is then.
    */
   waitExecution(
     request: WaitExecutionRequest,
@@ -6035,23 +5956,7 @@ export interface WorkflowServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: WaitExecutionResponse) => void,
   ): ClientUnaryCall;
-  /** Describe answers with the state of an execution and its open ops. */
-  getExecution(
-    request: GetExecutionRequest,
-    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
-  ): ClientUnaryCall;
-  getExecution(
-    request: GetExecutionRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
-  ): ClientUnaryCall;
-  getExecution(
-    request: GetExecutionRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: GetExecutionResponse) => void,
-  ): ClientUnaryCall;
-  /** History pages through the journal of an execution. */
+  /** ListHistory pages through the journal of an execution. */
   listHistory(
     request: ListHistoryRequest,
     callback: (error: ServiceError | null, response: ListHistoryResponse) => void,
@@ -6067,7 +5972,7 @@ export interface WorkflowServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListHistoryResponse) => void,
   ): ClientUnaryCall;
-  /** List pages through executions, newest first. */
+  /** ListExecutions pages through executions, newest first. */
   listExecutions(
     request: ListExecutionsRequest,
     callback: (error: ServiceError | null, response: ListExecutionsResponse) => void,
@@ -6084,7 +5989,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListExecutionsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Signal sends a signal to an execution and answers as soon as it is durable. The
+   * SignalExecution sends a signal to an execution and answers as soon as it is durable. The
    * workflow receives it when it asks for it, in the order in which signals were sent.
    */
   signalExecution(
@@ -6122,7 +6027,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: SignalWithStartResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Follow tells what happens to an execution, as it happens, and ends with the execution:
+   * FollowExecution tells what happens to an execution, as it happens, and ends with the execution:
    * the entries of its journal once they are durable; the lines that its workflow and its
    * activities log while it is followed; and the execution itself, first, whenever it is paused,
    * goes on or continues as a new run, and last. Lines that were logged before are not told:
@@ -6138,7 +6043,7 @@ export interface WorkflowServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<FollowExecutionResponse>;
   /**
-   * Query asks a running execution a question, and answers with the workflow's reply at
+   * QueryExecution asks a running execution a question, and answers with the workflow's reply at
    * this moment, also while it sleeps. Nothing is written, and nothing is changed.
    */
   queryExecution(
@@ -6157,7 +6062,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: QueryExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Update asks a workflow for a change and answers with the workflow's reply, once it is
+   * UpdateExecution asks a workflow for a change and answers with the workflow's reply, once it is
    * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
@@ -6177,7 +6082,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetState answers with the published values of an execution, also of a finished one. Its
+   * GetExecutionState answers with the published values of an execution, also of a finished one. Its
    * code does not run for that.
    */
   getExecutionState(
@@ -6195,7 +6100,10 @@ export interface WorkflowServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetExecutionStateResponse) => void,
   ): ClientUnaryCall;
-  /** Interrupt asks an execution to stop. It may clean up first. */
+  /**
+   * InterruptExecution asks an execution to stop. It may clean up first. A paused one stops when it
+   * is resumed.
+   */
   interruptExecution(
     request: InterruptExecutionRequest,
     callback: (error: ServiceError | null, response: InterruptExecutionResponse) => void,
@@ -6211,7 +6119,27 @@ export interface WorkflowServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: InterruptExecutionResponse) => void,
   ): ClientUnaryCall;
-  /** Resume continues a paused execution. */
+  /**
+   * TerminateExecution ends an execution at once, running or paused, without its cleanup: its code
+   * does not run again. Its calls are given up as if it had ended by itself. A terminated execution
+   * may be terminated again.
+   */
+  terminateExecution(
+    request: TerminateExecutionRequest,
+    callback: (error: ServiceError | null, response: TerminateExecutionResponse) => void,
+  ): ClientUnaryCall;
+  terminateExecution(
+    request: TerminateExecutionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: TerminateExecutionResponse) => void,
+  ): ClientUnaryCall;
+  terminateExecution(
+    request: TerminateExecutionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: TerminateExecutionResponse) => void,
+  ): ClientUnaryCall;
+  /** ResumeExecution continues a paused execution. */
   resumeExecution(
     request: ResumeExecutionRequest,
     callback: (error: ServiceError | null, response: ResumeExecutionResponse) => void,
@@ -6228,7 +6156,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: ResumeExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Fail ends a paused execution for good. Its code does not run again, so
+   * FailExecution ends a paused execution for good. Its code does not run again, so
    * nothing is cleaned up. Callers that wait for its result get the failure.
    */
   failExecution(
@@ -6247,7 +6175,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: FailExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Move has a running or paused execution go on with another module. Its
+   * MoveExecution has a running or paused execution go on with another module. Its
    * journal is replayed there first. If the module does not fit, nothing is
    * changed and the call fails with CR-2031; a cruster.v1.Diff among the details
    * shows both sides. If it fits, the execution goes on, also if it was paused.
@@ -6268,7 +6196,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: MoveExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * MoveAll is Move for the open executions of a workflow or a deployment. It
+   * MoveExecutions is MoveExecution for the open executions of a workflow or a deployment. It
    * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
@@ -6282,7 +6210,7 @@ export interface WorkflowServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<MoveExecutionsResponse>;
   /**
-   * Fork starts a new run from a beginning of the journal of an execution, in
+   * ForkExecution starts a new run from a beginning of the journal of an execution, in
    * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
@@ -6302,7 +6230,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForkExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Restart starts a new run of an execution whose run has finished, under the same key. The
+   * RestartExecution starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
   restartExecution(
@@ -6321,7 +6249,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: RestartExecutionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+   * DeleteExecution deletes an execution whose run has finished, with all of its earlier runs, or one
    * of these.
    */
   deleteExecution(
