@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -95,6 +96,7 @@ func TestStartsOfNewRunsAreRepeated(t *testing.T) {
 
 	asked = nil
 	_, err = b.client.Workflows().StartExecution(t.Context(), &crusterv1.StartExecutionRequest{
+		Wait:  durationpb.New(time.Minute),
 		Start: &crusterv1.StartOptions{IfFinished: crusterv1.IfFinished_IF_FINISHED_RESTART},
 	})
 	require.Error(t, err)
