@@ -109,7 +109,7 @@ func (st *Starter) LaunchCallee(
 	switch {
 	case err != nil || !existed || !calledBefore(caller, found):
 		return found, existed, err
-	case !found.State.Final():
+	case found.State == journal.Running:
 		return found, true, st.checkGoesOn(ctx, found)
 	default:
 		return st.Launch(ctx, row, abi.RestartFailed, nil)
@@ -133,7 +133,7 @@ func calledBefore(caller, callee *journal.Execution) bool {
 }
 
 // checkGoesOn has a step look again later at a callee that an earlier run has given up: it is being stopped, and its
-// end is not for this caller.
+// end is not for this caller. A paused one may stay so for days: the caller leaves memory and waits for it.
 func (st *Starter) checkGoesOn(ctx context.Context, callee *journal.Execution) error {
 	asked, err := st.deps.rows.AskedToStop(ctx, callee)
 	if err == nil && asked != nil && asked.GivenUp {
