@@ -55,12 +55,12 @@ func (u *updateWaiters) asks(w *updateWaiter, chain journal.RunID) {
 	w.chain = chain
 }
 
-// tell answers all callers of an update that have no answer yet.
-func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, reply updateReply) {
+// tell answers all callers of an update that have no answer yet: of a chain, unless that is zero.
+func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, chain journal.RunID, reply updateReply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, w := range u.all[id] {
-		if w.origin != origin {
+		if w.origin != origin || !chain.IsZero() && w.chain != chain {
 			continue
 		}
 		select {
