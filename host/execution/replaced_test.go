@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,7 @@ func (f *fixture) whenEnded(do func()) {
 		if point == faultpoint.FinalAfterCommit {
 			once()
 		}
+		f.pass(point)
 	}
 }
 
@@ -145,5 +147,49 @@ func TestWaitForTheNextRun(t *testing.T) {
 		require.Equal(t, abi.MustMarshal("first"), first.row.Value)
 		require.NoError(t, second.err)
 		require.Equal(t, abi.MustMarshal("second"), second.row.Value)
+	})
+}
+
+// failingBriefs is a store whose next reads of brief rows fail.
+type failingBriefs struct {
+	Store
+	fails int
+}
+
+func (s *failingBriefs) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	if s.fails > 0 {
+		s.fails--
+		return nil, errors.New("no connection")
+	}
+	return s.Store.Brief(ctx, id)
+}
+
+// TestStartBehindAFault starts an execution over whose last run the host has failed at, while the store does not tell
+// whether that is to be paused: the new run begins all the same, and does not wait for the next scan.
+func TestStartBehindAFault(t *testing.T) {
+	t.Parallel()
+	eachFixture(t, func(t *testing.T, f *fixture) {
+		f.setScripts(map[string][]string{"w": {"deferred d", "done first"}})
+		row := rowOf("w", "k")
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		reads := &failingBriefs{Store: f.stored.Store}
+		f.stored.Store = reads
+		f.panicAt = faultpoint.FinalAfterCommit
+		f.whenEnded(func() { reads.fails = 1 })
+		require.NoError(t, f.request(request.Ref{ID: row.ID, Name: row.Name()}, "settle", []string{"d"}))
+		synctest.Wait()
+		r, found := f.x.runs.Get(row.ID)
+		require.True(t, found)
+		require.Equal(t, quarantined, r.life.phase)
+		f.setScripts(map[string][]string{"w": {"done second"}})
+		require.Equal(t, "ok\n", f.startOver(row))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		now, err := f.store.Load(t.Context(), row.ID)
+		require.NoError(t, err)
+		require.Equal(t, journal.Completed, now.State)
+		require.Equal(t, abi.MustMarshal("second"), now.Value)
 	})
 }

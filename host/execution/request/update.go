@@ -95,8 +95,8 @@ func (us *Updates) known(
 	return us.awaitAccepted(ctx, RefTo(asked), inbox, origin)
 }
 
-// awaitAccepted sees to it that an update is answered, which the chain of the reference has accepted: its outcome, if it
-// is known by now.
+// awaitAccepted sees to it that an update is answered that the chain of the reference has accepted: its
+// outcome, if it is known by now.
 func (us *Updates) awaitAccepted(
 	ctx context.Context, ref Ref, inbox []journal.Envelope, origin journal.Origin,
 ) (outcome *abi.Outcome, accepted bool, err error) {
