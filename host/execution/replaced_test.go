@@ -193,3 +193,35 @@ func TestStartBehindAFault(t *testing.T) {
 		require.Equal(t, abi.MustMarshal("second"), now.Value)
 	})
 }
+
+// TestMessagesToARunThatIsReplaced sends a signal and an update to an execution, by its name, whose run ends and is
+// replaced behind the read of its row: the run that is there receives them.
+func TestMessagesToARunThatIsReplaced(t *testing.T) {
+	t.Parallel()
+	eachFixture(t, func(t *testing.T, f *fixture) {
+		f.setScripts(map[string][]string{"w": {"deferred d", "done ok"}})
+		row := rowOf("w", "k")
+		ref := request.Ref{ID: row.ID, Name: row.Name()}
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		reads := &behindBrief{Store: f.stored.Store}
+		f.stored.Store = reads
+		replace := func() {
+			require.NoError(t, f.request(ref, "settle", []string{"d"}))
+			time.Sleep(time.Second)
+			f.setScripts(map[string][]string{"w": {"update; receive s; deferred d", "answer r yes", "done ok"}})
+			require.Equal(t, "ok\n", f.startOver(row))
+			time.Sleep(time.Second)
+		}
+		reads.next = replace
+		require.NoError(t, f.request(ref, "signal", []string{"s"}))
+		reads.next = replace
+		u := message.Update{Origin: journal.OriginOfRequest("r"), Name: "add", Input: abi.Nil}
+		outcome, err := f.x.Updates.Update(t.Context(), ref, u)
+		require.NoError(t, err)
+		require.Equal(t, abi.MustMarshal("yes"), outcome.Value)
+		rows, err := f.store.Earlier(t.Context(), row.ID, 0, 100)
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+	})
+}

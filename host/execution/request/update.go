@@ -124,11 +124,10 @@ func (us *Updates) accept(
 			return err
 		}
 	}
-	row, err := us.sender.Rows.Load(ctx, ref)
-	if err == nil {
+	err := us.sender.toCurrent(ctx, ref, func(row *journal.Execution) error {
 		us.waiters.asks(w, row.Chain)
-		err = us.sender.Send(ctx, row, m)
-	}
+		return us.sender.Send(ctx, row, m)
+	})
 	if abi.CodeOf(err) == abi.CodeDeadline {
 		return u.PerhapsAccepted(ref.Name)
 	}
