@@ -70,15 +70,17 @@ type result struct {
 	err     error
 }
 
-// behindBrief is a store in which something happens behind the next read of a brief row.
+// behindBrief is a store in which something happens behind the next read of a brief row, or a later one.
 type behindBrief struct {
 	Store
-	next func()
+	others int // reads before that one
+	next   func()
 }
 
 func (s *behindBrief) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
 	row, err := s.Store.Brief(ctx, id)
-	if next := s.next; next != nil {
+	if s.others--; s.others < 0 && s.next != nil {
+		next := s.next
 		s.next = nil
 		next()
 	}
@@ -223,5 +225,35 @@ func TestMessagesToARunThatIsReplaced(t *testing.T) {
 		rows, err := f.store.Earlier(t.Context(), row.ID, 0, 100)
 		require.NoError(t, err)
 		require.Len(t, rows, 2)
+	})
+}
+
+// TestUpdateBehindADeletedRun sends an update to an execution, by its name, whose run ends and is deleted meanwhile, and
+// is started again: the caller is answered by the new run, though it is told that the first one is gone.
+func TestUpdateBehindADeletedRun(t *testing.T) {
+	t.Parallel()
+	eachFixture(t, func(t *testing.T, f *fixture) {
+		f.setScripts(map[string][]string{"w": {"deferred d", "done ok"}})
+		row := rowOf("w", "k")
+		ref := request.Ref{ID: row.ID, Name: row.Name()}
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		reads := &behindBrief{Store: f.stored.Store, others: 1}
+		f.stored.Store = reads
+		reads.next = func() { // behind the read of the row that it is sent to
+			require.NoError(t, f.request(ref, "settle", []string{"d"}))
+			time.Sleep(time.Second)
+			fence := f.commits.fences[row.ID.Shard()]
+			require.NoError(t, f.store.Delete(t.Context(), fence, row.ID, row.Run, 0))
+			f.setScripts(map[string][]string{"w": {"update", "answer r yes", "done ok"}})
+			_, err := f.x.Starter.Start(t.Context(), rowOf("w", "k"), nil)
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			f.x.shared.tellDeleted(row.ID, row.Chain)
+		}
+		u := message.Update{Origin: journal.OriginOfRequest("r"), Name: "add", Input: abi.Nil}
+		outcome, err := f.x.Updates.Update(t.Context(), ref, u)
+		require.NoError(t, err)
+		require.Equal(t, abi.MustMarshal("yes"), outcome.Value)
 	})
 }

@@ -48,11 +48,22 @@ func (u *updateWaiters) stop(w *updateWaiter) {
 	}
 }
 
-// asks says of which chain the run is that the update is sent to.
+// asks says of which chain the run is that the update is sent to. If another one has said meanwhile that it has no
+// answer, that does not count any more.
 func (u *updateWaiters) asks(w *updateWaiter, chain journal.RunID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if w.chain == chain {
+		return
+	}
 	w.chain = chain
+	select {
+	case told := <-w.reply:
+		if told.err == nil {
+			w.reply <- told
+		}
+	default:
+	}
 }
 
 // tell answers all callers of an update that have no answer yet: of a chain, unless that is zero.
