@@ -82,7 +82,8 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 // Stop ends the waiting.
 func (w *Waiting) Stop() { w.ends.Watchers.Remove(w.ref.ID, w.watcher) }
 
-// Wait returns the brief row of an existing execution once it has ended or paused.
+// Wait returns the brief row of an existing execution once it has ended or paused. If the reference names no chain, it
+// is the one that is there now: another one may have ended before, and its callers be told only later.
 func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	w := e.Await(ref)
 	defer w.Stop()
@@ -94,9 +95,13 @@ func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	if row.State != journal.Running {
 		return row, nil
 	}
-	row, err = w.Result(ctx)
-	if errors.Is(err, errDeleted) && ref.Chain.IsZero() {
+	told, err := w.Result(ctx)
+	switch {
+	case !ref.Chain.IsZero():
+	case errors.Is(err, errDeleted):
 		return e.Wait(ctx, ref) // another run may have the name by now
+	case err == nil && told.Chain != row.Chain:
+		return e.Wait(ctx, RefTo(row))
 	}
-	return row, err
+	return told, err
 }
