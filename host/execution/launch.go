@@ -106,18 +106,38 @@ func (st *Starter) LaunchCallee(
 	}
 	st.hasRoom() // if not, an idle one leaves
 	found, existed, err := st.Launch(ctx, row, abi.ReturnFinished, nil)
-	if err == nil && existed && calledBefore(caller, found) {
+	switch {
+	case err != nil || !existed || !calledBefore(caller, found):
+		return found, existed, err
+	case found.State == journal.Running:
+		return found, true, st.checkGoesOn(ctx, found)
+	default:
 		return st.Launch(ctx, row, abi.RestartFailed, nil)
 	}
-	return found, existed, err
 }
 
-// calledBefore tells whether a finished execution was started by an earlier run of a restarted
-// caller: not by a run that the caller continues. Completed work of that run stands. Work that
-// failed with it, or was stopped because of it, is to be done again; otherwise the new run would
-// fail like the one before. The callee that the new run starts in its place is its own, so a step
-// that is performed twice starts it over once.
+// calledBefore tells whether an execution was started by an earlier run of a restarted caller: not
+// by a run that the caller continues. Completed work of that run stands. Work that failed with it,
+// or was stopped because of it, is to be done again; otherwise the new run would fail like the one
+// before. The callee that the new run starts in its place is its own, so a step that is performed
+// twice starts it over once.
+//
+// Of a caller that has continued since it was restarted, a callee that sends its result tells the
+// chain that has called it.
 func calledBefore(caller, callee *journal.Execution) bool {
-	return caller.Run == caller.Chain && callee.State.Final() && callee.State != journal.Completed &&
-		callee.Parent.ID == caller.ID && callee.Parent.Run != caller.Run
+	if callee.Parent.ID != caller.ID || callee.Parent.Run == caller.Run {
+		return false
+	}
+	replyTo := callee.Pinned.ReplyTo
+	return caller.Run == caller.Chain || replyTo != nil && *replyTo != caller.Chain
+}
+
+// checkGoesOn has a step look again later at a callee that an earlier run has given up: it is being stopped, and its
+// end is not for this caller. A paused one may stay so for days: the caller leaves memory and waits for it.
+func (st *Starter) checkGoesOn(ctx context.Context, callee *journal.Execution) error {
+	asked, err := st.deps.rows.AskedToStop(ctx, callee)
+	if err == nil && asked != nil && asked.GivenUp {
+		err = abi.Errorf(abi.CodeOverloaded, "%s is being stopped: an earlier run has called it", callee.Name())
+	}
+	return err
 }

@@ -36,7 +36,7 @@ func (r *run) report(f *hostFault) *abi.Error {
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.life.quarantine(r.report(f))
 	notices = append(r.resolveReserved(r.hand.takeWaiting(notices)), r.hand.takeAgain()...)
-	terminates := r.terminatesAmong(notices)
+	kept := r.keptAmong(notices)
 	for _, letGo := range []func(){r.instance.Drop, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
 			_ = r.report(again) // the first is why it is paused
@@ -49,21 +49,25 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
 	if r.life.phase == quarantined {
-		r.hand.waiting = terminates
+		r.hand.waiting = kept
 	} else {
-		r.hand.requeue(terminates...)
+		r.hand.requeue(kept...)
 	}
 	r.deps.stopped.tellStopped(r.mail.undecided)
 	r.mail.forgetUndecided()
 }
 
-// terminatesAmong takes the requests to terminate the run out of some notices, and refuses all others. Such a request
+// keptAmong takes the notices out of some that outlast a fault, and refuses all others. A request to terminate the run
 // is durable: it is heeded when the run is loaded again. That is tried once more after a fault, since it may be what
-// fails; the scan for mail tries it after that.
-func (r *run) terminatesAmong(notices []notice) (terminates []notice) {
+// fails; the scan for mail tries it after that. The start of a run that takes the place of this one is durable as well.
+func (r *run) keptAmong(notices []notice) (kept []notice) {
 	for _, m := range notices {
 		var reply chan<- error
 		switch m := content(m).(type) {
+		case started:
+			if m.row.Chain != r.chain {
+				kept = append(kept, wake{})
+			}
 		case messageArrived:
 			reply = m.reply
 		case lookForMail:
@@ -73,9 +77,9 @@ func (r *run) terminatesAmong(notices []notice) (terminates []notice) {
 			refuseAll([]notice{m}, r.life.fault)
 			continue
 		}
-		terminates = append(terminates, ofChain{r.chain, endAwaited{reply}})
+		kept = append(kept, ofChain{r.chain, endAwaited{reply}})
 	}
-	return terminates
+	return kept
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
@@ -97,7 +101,8 @@ func (r *run) pauseFaulty() {
 }
 
 // receiveQuarantined receives for a run whose pause could not be committed. A request to terminate it is durable, and
-// waits for the pause; one to interrupt it is found when the execution is resumed.
+// waits for the pause; one to interrupt it is found when the execution is resumed. A run that takes its place begins
+// behind the pause.
 func (r *run) receiveQuarantined(notices []notice) {
 	notices = r.resolveReserved(notices)
 	for i, m := range notices {
@@ -113,6 +118,9 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.hand.waiting = append(r.hand.waiting, notices[i])
 			r.pauseFaulty()
 		case wake:
+			r.pauseFaulty()
+		case started:
+			r.hand.waiting = append(r.hand.waiting, r.keptAmong(notices[i:i+1])...)
 			r.pauseFaulty()
 		default:
 			refuse(m, r.life.fault)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -32,8 +31,7 @@ func (l *Launcher) SignalWithStart(
 		if row.Superseded > 0 && start.RequestID == signal.RequestID {
 			return row, true, nil // this request has started it, with this signal
 		}
-		err = l.deps.Executions.Messages.Signal(ctx, request.RefTo(row), *s)
-		if abi.CodeOf(err) != abi.CodeExecutionNotFound {
+		if err = l.signal(ctx, row, *s); abi.CodeOf(err) != abi.CodeExecutionNotFound {
 			return row, true, err
 		}
 		// It was deleted, or started over, since it was found.
@@ -41,4 +39,15 @@ func (l *Launcher) SignalWithStart(
 			return nil, false, err
 		}
 	}
+}
+
+// signal sends a signal to the run of a row, which others may have superseded: then it is known to have received the
+// signal, or is over.
+func (l *Launcher) signal(ctx context.Context, row *journal.Execution, s message.Signal) error {
+	messages := l.deps.Executions.Messages
+	m, err := messages.SignalMessage(ctx, row, s)
+	if err != nil {
+		return err
+	}
+	return messages.Send(ctx, row, m)
 }

@@ -64,20 +64,27 @@ var errDeleted = ChainGone()
 // ErrWaitOver ends a wait before the execution has ended.
 var ErrWaitOver = errors.New("the wait is over")
 
-// Result waits until the execution has ended or paused, and returns its brief row.
-func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
-	return w.ResultWithin(ctx, 0)
+// after is a channel that ends a wait; without a bound to it there is none.
+func after(wait time.Duration) (over <-chan time.Time, stop func()) {
+	if wait <= 0 {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(wait)
+	return timer.C, func() { timer.Stop() }
 }
+
+// Result waits until the execution has ended or paused, and returns its brief row.
+func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) { return w.result(ctx, nil) }
 
 // ResultWithin is Result, and ErrWaitOver after a wait that is not 0.
 func (w *Waiting) ResultWithin(ctx context.Context, wait time.Duration) (*journal.Execution, error) {
+	over, stop := after(wait)
+	defer stop()
+	return w.result(ctx, over)
+}
+
+func (w *Waiting) result(ctx context.Context, over <-chan time.Time) (*journal.Execution, error) {
 	host := w.ends.Host
-	var over <-chan time.Time
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		over = timer.C
-	}
 	select {
 	case <-over:
 		return nil, ErrWaitOver
@@ -99,13 +106,20 @@ func (w *Waiting) ResultWithin(ctx context.Context, wait time.Duration) (*journa
 // Stop ends the waiting.
 func (w *Waiting) Stop() { w.ends.Watchers.Remove(w.ref.ID, w.watcher) }
 
-// Wait returns the brief row of an existing execution once it has ended or paused.
+// Wait returns the brief row of an existing execution once it has ended or paused. If the reference names no chain, it
+// is the one that is there now: another one may have ended before, and its callers be told only later.
 func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
-	return e.WaitWithin(ctx, ref, 0)
+	return e.wait(ctx, ref, nil)
 }
 
 // WaitWithin is Wait, and ErrWaitOver after a wait that is not 0.
 func (e Ends) WaitWithin(ctx context.Context, ref Ref, wait time.Duration) (*journal.Execution, error) {
+	over, stop := after(wait)
+	defer stop()
+	return e.wait(ctx, ref, over)
+}
+
+func (e Ends) wait(ctx context.Context, ref Ref, over <-chan time.Time) (*journal.Execution, error) {
 	w := e.Await(ref)
 	defer w.Stop()
 	// It may have ended before.
@@ -116,9 +130,13 @@ func (e Ends) WaitWithin(ctx context.Context, ref Ref, wait time.Duration) (*jou
 	if row.State != journal.Running {
 		return row, nil
 	}
-	row, err = w.ResultWithin(ctx, wait)
-	if errors.Is(err, errDeleted) && ref.Chain.IsZero() {
-		return e.WaitWithin(ctx, ref, wait) // another run may have the name by now
+	told, err := w.result(ctx, over)
+	switch {
+	case !ref.Chain.IsZero():
+	case errors.Is(err, errDeleted):
+		return e.wait(ctx, ref, over) // another run may have the name by now
+	case err == nil && told.Chain != row.Chain:
+		return e.wait(ctx, RefTo(row), over)
 	}
-	return row, err
+	return told, err
 }

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -11,15 +12,27 @@ import (
 // Signal sends a signal to an execution. It returns once the signal is durable; the workflow receives it when it asks
 // for it.
 func (s *Sender) Signal(ctx context.Context, ref Ref, signal message.Signal) error {
-	row, err := s.Rows.Load(ctx, ref)
-	if err != nil {
-		return err
+	return s.toCurrent(ctx, ref, func(row *journal.Execution) error {
+		m, err := s.SignalMessage(ctx, row, signal)
+		if err != nil {
+			return err
+		}
+		return s.Send(ctx, row, m)
+	})
+}
+
+// toCurrent sends something to the execution of a reference. If that names no chain it is sent to the run that is there,
+// also if that takes the place of the first one meanwhile: such a one has not received it.
+func (s *Sender) toCurrent(ctx context.Context, ref Ref, send func(row *journal.Execution) error) error {
+	for {
+		row, err := s.Rows.Load(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if err = send(row); !ref.Chain.IsZero() || abi.CodeOf(err) != abi.CodeExecutionNotFound {
+			return err
+		}
 	}
-	m, err := s.SignalMessage(ctx, row, signal)
-	if err != nil {
-		return err
-	}
-	return s.Send(ctx, row, m)
 }
 
 // SignalMessage is a signal on its way to an execution, if that is one of its workflow.

@@ -93,6 +93,7 @@ type letter struct {
 	// good. ErrNotFound says that the message is gone by now.
 	existed func(ctx context.Context, row *journal.Execution) error
 	reply   chan<- error // if it is a request to stop: for when the run has taken it; or nil
+	forRun  bool         // it is for one run, and not for one that continues that
 }
 
 // send puts a letter into the inbox of an execution: of the chain of a row that was looked at. It returns once that is
@@ -110,8 +111,11 @@ func (s *Sender) send(ctx context.Context, row *journal.Execution, l letter) err
 		if err == nil && existed && l.existed != nil {
 			err = l.existed(ctx, row)
 		}
-		if !errors.Is(err, journal.ErrNotFound) {
+		switch {
+		case !errors.Is(err, journal.ErrNotFound):
 			return err
+		case l.forRun:
+			return errRunGone
 		}
 		// It has continued as another run, has ended, or is gone.
 		if row, err = s.Rows.Load(ctx, RefTo(row)); err != nil {

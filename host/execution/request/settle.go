@@ -23,16 +23,29 @@ func (s *Sender) Settle(ctx context.Context, ref Ref, d journal.Deferred) error 
 		failure.Code = cmp.Or(failure.Code, abi.CodeDeferredRejected)
 		d.Value, d.Error = nil, &failure
 	}
-	row, err := s.Rows.Load(ctx, ref)
-	if err != nil {
-		return err
-	}
-	if err := s.checkSettlement(ctx, row, &d); err != nil {
-		return err
-	}
 	d.At = s.now()
 	if d.Origin == (journal.Origin{}) {
 		d.Origin = journal.NewOrigin()
+	}
+	for {
+		row, err := s.Rows.Load(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if err = s.settleRun(ctx, row, d); !errors.Is(err, errRunGone) {
+			return err
+		}
+		ref = RefTo(row) // of its chain, the run that is there now: its deferreds may be others
+	}
+}
+
+// errRunGone says that a run has ended or is gone, or has continued as another one.
+var errRunGone = errors.New("request: the run is over")
+
+// settleRun settles a deferred of a run. It returns errRunGone if the run has ended or is gone meanwhile.
+func (s *Sender) settleRun(ctx context.Context, row *journal.Execution, d journal.Deferred) error {
+	if err := s.checkSettlement(ctx, row, &d); err != nil {
+		return err
 	}
 	known := func(ctx context.Context, row *journal.Execution) error { return s.settledAs(ctx, row, &d) }
 	return s.send(ctx, row, letter{
@@ -40,6 +53,7 @@ func (s *Sender) Settle(ctx context.Context, ref Ref, d journal.Deferred) error 
 		before:  faultpoint.SettleBeforeCommit,
 		after:   faultpoint.SettleAfterCommit,
 		existed: known,
+		forRun:  true,
 		idle: func(ctx context.Context, row *journal.Execution) (bool, error) {
 			if !row.State.Final() {
 				return false, nil
@@ -58,7 +72,7 @@ func (s *Sender) checkSettlement(ctx context.Context, row *journal.Execution, d 
 		return nil
 	}
 	err := s.fitDeferred(ctx, row, d)
-	if err != nil && d.Origin != (journal.Origin{}) {
+	if err != nil {
 		first, unknown := journal.FindSettlement(ctx, s.Rows.Store, row.Settlements(), d.Name)
 		if unknown == nil && first.Origin == d.Origin {
 			return nil

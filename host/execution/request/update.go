@@ -92,10 +92,11 @@ func (us *Updates) known(
 		return nil, false, nil
 	case message.Accepted:
 	}
-	return us.awaitAccepted(ctx, ref, inbox, origin)
+	return us.awaitAccepted(ctx, RefTo(asked), inbox, origin)
 }
 
-// awaitAccepted sees to it that an accepted update is answered: its outcome, if it is known by now.
+// awaitAccepted sees to it that an update is answered that the chain of the reference has accepted: its
+// outcome, if it is known by now.
 func (us *Updates) awaitAccepted(
 	ctx context.Context, ref Ref, inbox []journal.Envelope, origin journal.Origin,
 ) (outcome *abi.Outcome, accepted bool, err error) {
@@ -123,11 +124,10 @@ func (us *Updates) accept(
 			return err
 		}
 	}
-	row, err := us.sender.Rows.Load(ctx, ref)
-	if err == nil {
+	err := us.sender.toCurrent(ctx, ref, func(row *journal.Execution) error {
 		us.waiters.asks(w, row.Chain)
-		err = us.sender.Send(ctx, row, m)
-	}
+		return us.sender.Send(ctx, row, m)
+	})
 	if abi.CodeOf(err) == abi.CodeDeadline {
 		return u.PerhapsAccepted(ref.Name)
 	}
@@ -136,12 +136,13 @@ func (us *Updates) accept(
 
 // Tell tells the callers of an update of its answer, which is durable.
 func (us *Updates) Tell(a message.Answer, of journal.ID) {
-	us.waiters.tell(of, a.Update.Origin, updateReply{outcome: a.Outcome})
+	us.waiters.tell(of, a.Update.Origin, journal.RunID{}, updateReply{outcome: a.Outcome})
 }
 
 // TellAnswered sends waiting callers the answers of updates found in the store. It is called
 // whenever a run has read its row from the store, since the acknowledgement of an answer's commit
-// may have been lost, and when a run has ended.
+// may have been lost, and when a run has ended. An answer is the same for all callers; that there is none says the run
+// that they have asked.
 func (us *Updates) TellAnswered(ctx context.Context, row *journal.Execution) {
 	origins := us.waiters.origins(row.ID, journal.RunID{})
 	if len(origins) == 0 {
@@ -149,8 +150,13 @@ func (us *Updates) TellAnswered(ctx context.Context, row *journal.Execution) {
 	}
 	inbox, err := us.sender.Rows.Store.Inbox(ctx, row.Receiver(), 0)
 	for _, origin := range origins {
-		if reply, told := us.replyTo(ctx, row, inbox, err, origin); told {
-			us.waiters.tell(row.ID, origin, reply)
+		reply, told := us.replyTo(ctx, row, inbox, err, origin)
+		switch {
+		case !told:
+		case reply.err != nil:
+			us.waiters.tell(row.ID, origin, row.Chain, reply)
+		default:
+			us.waiters.tell(row.ID, origin, journal.RunID{}, reply)
 		}
 	}
 }
@@ -166,7 +172,7 @@ func (us *Updates) TellDeleted(ctx context.Context, id journal.ID, chain journal
 		case message.StatusOf(origin, nil, receipt) == message.Done:
 			reply = updateReply{outcome: message.OutcomeOf(receipt)}
 		}
-		us.waiters.tell(id, origin, reply)
+		us.waiters.tell(id, origin, chain, reply)
 	}
 }
 

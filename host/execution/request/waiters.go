@@ -48,19 +48,30 @@ func (u *updateWaiters) stop(w *updateWaiter) {
 	}
 }
 
-// asks says of which chain the run is that the update is sent to.
+// asks says of which chain the run is that the update is sent to. If another one has said meanwhile that it has no
+// answer, that does not count any more.
 func (u *updateWaiters) asks(w *updateWaiter, chain journal.RunID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if w.chain == chain {
+		return
+	}
 	w.chain = chain
+	select {
+	case told := <-w.reply:
+		if told.err == nil {
+			w.reply <- told
+		}
+	default:
+	}
 }
 
-// tell answers all callers of an update that have no answer yet.
-func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, reply updateReply) {
+// tell answers all callers of an update that have no answer yet: of a chain, unless that is zero.
+func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, chain journal.RunID, reply updateReply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, w := range u.all[id] {
-		if w.origin != origin {
+		if w.origin != origin || !chain.IsZero() && w.chain != chain {
 			continue
 		}
 		select {
