@@ -73,6 +73,18 @@ class Budget:
         self._end = time.monotonic()
 
 
+class Limit:
+    """The time of one call, or of several that are one for the caller."""
+
+    def __init__(self, seconds: float | None) -> None:
+        #: When it ends, if it does.
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+    def left(self) -> float | None:
+        """How many seconds are left of it; None if it has no end."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+
 class Caller:
     """Calls methods with the metadata of each call."""
 
@@ -81,6 +93,10 @@ class Caller:
         self._retry_for = retry_for
         self._timeout = timeout
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
+
+    def limit(self, timeout: float | None) -> Limit:
+        """The time from now on; None means that of the cluster."""
+        return Limit(timeout if timeout is not None else self._timeout)
 
     def call(
         self,
@@ -94,8 +110,8 @@ class Caller:
         """Makes a call. `repeat` tells whether it may be made again when it is not known
         whether the first one arrived: it only looks, or the host knows it again. `again`
         marks the request as possibly arrived: a request without a connection has not."""
-        limit = timeout if timeout is not None else self._timeout
-        deadline = None if limit is None else time.monotonic() + limit
+        limit = self.limit(timeout)
+        deadline = limit.deadline
         budget = Budget(self._retry_for)
         lost: grpc.RpcError | None = None  # of an attempt that may have arrived
         backoff = FIRST_BACKOFF
@@ -112,9 +128,8 @@ class Caller:
                     if again is None:
                         raise _errors.from_rpc(lost) from lost
             begun = time.monotonic()
-            left = None if deadline is None else max(0.0, deadline - begun)
             try:
-                return method(request, timeout=left, metadata=self._metadata)
+                return method(request, timeout=limit.left(), metadata=self._metadata)
             except grpc.RpcError as error:
                 now = time.monotonic()
                 unavailable = error.code() == grpc.StatusCode.UNAVAILABLE

@@ -17,8 +17,8 @@ from cruster_client._workflow import Workflow
 T = TypeVar("T")
 
 _OPTIONS = [
-    # A call that waits for an execution may be silent for days; without pings it would not
-    # notice that its host is gone.
+    # A call that waits for an answer may be silent for long; without pings it would not notice
+    # that its host is gone.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),

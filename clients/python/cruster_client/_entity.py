@@ -52,7 +52,9 @@ class Entity:
 
     def destroy(self, *, id: str | None = None, timeout: float | None = None) -> None:
         """Deletes its state, behind the calls that came before."""
-        request = entity_pb2.DestroyEntityRequest(namespace=self._stubs.namespace, entity=self.name, request_id=request_id(id))
+        request = entity_pb2.DestroyEntityRequest(
+            namespace=self._stubs.namespace, entity=self.name, request_id=request_id(id)
+        )
         self._stubs.call(self._stubs.entities.DestroyEntity, request, timeout=timeout)
 
     def _operation(self, name: str, input: object, id: str | None) -> entity_pb2.Operation:

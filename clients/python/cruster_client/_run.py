@@ -10,6 +10,7 @@ from cruster_client import _errors
 from cruster_client._calls import request_id
 from cruster_client._stubs import Stubs
 from cruster_client._values import packed, unpacked
+from cruster_client._waiting import await_end
 from cruster_client.proto import common_pb2, deferred_pb2, workflow_pb2
 
 T = TypeVar("T")
@@ -64,14 +65,17 @@ class Run(Generic[T]):
     def wait(self, *, timeout: float | None = None) -> T:
         """Waits for the result. A workflow that fails, is interrupted or is paused raises a
         RunError."""
-        request = workflow_pb2.WaitExecutionRequest(namespace=self._stubs.namespace, execution=self.execution, encoding=MSGPACK)
-        response = self._stubs.call(self._stubs.workflows.WaitExecution, request, timeout=timeout)
-        return result_of(response.execution, self._result)
+        request = workflow_pb2.WaitExecutionRequest(
+            namespace=self._stubs.namespace, execution=self.execution, encoding=MSGPACK
+        )
+        return result_of(await_end(self._stubs, request, self._stubs.limit(timeout)), self._result)
 
     def poll(self, *, timeout: float | None = None) -> Status[T]:
         """Tells at once how far it is."""
-        request = workflow_pb2.PollRequest(namespace=self._stubs.namespace, execution=self.execution, encoding=MSGPACK)
-        execution = self._stubs.call(self._stubs.workflows.Poll, request, timeout=timeout).execution
+        request = workflow_pb2.GetExecutionRequest(
+            namespace=self._stubs.namespace, execution=self.execution, encoding=MSGPACK
+        )
+        execution = self._stubs.call(self._stubs.workflows.GetExecution, request, timeout=timeout).execution
         state = state_of(execution)
         if state == State.RUNNING:
             return Status(state)
@@ -82,16 +86,18 @@ class Run(Generic[T]):
     def interrupt(self, reason: str, *, timeout: float | None = None) -> None:
         """Asks it to stop. It returns when the request is durable; wait returns when the
         workflow has cleaned up."""
-        request = workflow_pb2.InterruptExecutionRequest(namespace=self._stubs.namespace, execution=self.execution, reason=reason)
+        request = workflow_pb2.InterruptExecutionRequest(
+            namespace=self._stubs.namespace, execution=self.execution, reason=reason
+        )
         self._stubs.call(self._stubs.workflows.InterruptExecution, request, timeout=timeout)
 
     def terminate(self, reason: str, *, timeout: float | None = None) -> None:
         """Ends it at once, running or paused, without its cleanup. It returns when that is
         durable."""
-        request = workflow_pb2.InterruptExecutionRequest(
-            namespace=self._stubs.namespace, execution=self.execution, reason=reason, terminate=True
+        request = workflow_pb2.TerminateExecutionRequest(
+            namespace=self._stubs.namespace, execution=self.execution, reason=reason
         )
-        self._stubs.call(self._stubs.workflows.InterruptExecution, request, timeout=timeout)
+        self._stubs.call(self._stubs.workflows.TerminateExecution, request, timeout=timeout)
 
     def signal(self, name: str, value: object = None, *, id: str | None = None, timeout: float | None = None) -> None:
         """Sends it a signal. It returns when the signal is durable; the workflow receives it

@@ -16,14 +16,14 @@ from cruster_client.proto import workflow_pb2 as workflow
 class Workflows(Protocol):
     """WorkflowService."""
 
-    Execute: Method[workflow.ExecuteResponse]
+    GetExecution: Method[workflow.GetExecutionResponse]
     GetExecutionState: Method[workflow.GetExecutionStateResponse]
     InterruptExecution: Method[workflow.InterruptExecutionResponse]
-    Poll: Method[workflow.PollResponse]
     QueryExecution: Method[workflow.QueryExecutionResponse]
     SignalExecution: Method[workflow.SignalExecutionResponse]
     SignalWithStart: Method[workflow.SignalWithStartResponse]
     StartExecution: Method[workflow.StartExecutionResponse]
+    TerminateExecution: Method[workflow.TerminateExecutionResponse]
     UpdateExecution: Method[workflow.UpdateExecutionResponse]
     WaitExecution: Method[workflow.WaitExecutionResponse]
 
@@ -52,4 +52,5 @@ class Stubs:
         self.deferreds: Deferreds = deferred_pb2_grpc.DeferredServiceStub(channel)  # type: ignore[no-untyped-call]
         self.entities: Entities = entity_pb2_grpc.EntityServiceStub(channel)  # type: ignore[no-untyped-call]
         self.call = caller.call
+        self.limit = caller.limit
         self.namespace = namespace

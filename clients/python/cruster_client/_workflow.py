@@ -10,6 +10,7 @@ from cruster_client._calls import request_id
 from cruster_client._run import MSGPACK, Run, result_of, signal_options
 from cruster_client._stubs import Stubs
 from cruster_client._values import packed
+from cruster_client._waiting import execute
 from cruster_client.proto import workflow_pb2
 
 T = TypeVar("T")
@@ -62,9 +63,8 @@ class Workflow(Generic[T]):
     def execute(self, request: object = None, *, timeout: float | None = None) -> T:
         """Starts an execution, or finds the one that was started with the same key, and waits
         for its result."""
-        wire = workflow_pb2.ExecuteRequest(start=self._options(request), encoding=MSGPACK)
-        response = self._stubs.call(self._stubs.workflows.Execute, wire, timeout=timeout)
-        return result_of(response.execution, self._result)
+        wire = workflow_pb2.StartExecutionRequest(start=self._options(request), encoding=MSGPACK)
+        return result_of(execute(self._stubs, wire, self._stubs.limit(timeout)), self._result)
 
     def start(self, request: object = None, *, timeout: float | None = None) -> Run[T]:
         """Starts an execution, or finds the one that was started with the same key. It returns

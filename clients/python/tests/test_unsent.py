@@ -21,7 +21,7 @@ class Entities(entity_pb2_grpc.EntityServiceServicer):
     def __init__(self) -> None:
         self.marks: list[bool] = []
 
-    def Call(self, request: entity_pb2.CallEntityRequest, context: Any) -> entity_pb2.CallEntityResponse:
+    def CallEntity(self, request: entity_pb2.CallEntityRequest, context: Any) -> entity_pb2.CallEntityResponse:
         self.marks.append(request.operation.again)
         if len(self.marks) == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "the answer is lost")

@@ -95,6 +95,21 @@ class Budget {
   }
 }
 
+/** The time of one call, or of several that are one for the caller. */
+export class Limit {
+  /** When it ends: Infinity if it does not. */
+  readonly deadline: number;
+
+  constructor(time: number | undefined) {
+    this.deadline = time === undefined ? Infinity : Date.now() + time;
+  }
+
+  /** The options of a call that has the rest of it. */
+  rest(): CallOptions {
+    return this.deadline === Infinity ? {} : { timeout: Math.max(0, this.deadline - Date.now()) };
+  }
+}
+
 /** Calls methods with the metadata of each call. */
 export class Caller {
   constructor(
@@ -106,10 +121,14 @@ export class Caller {
     private readonly connectLimit: number = CONNECT_LIMIT,
   ) {}
 
+  /** The time that a call has, from now on. */
+  limit(options: CallOptions = {}): Limit {
+    return new Limit(options.timeout ?? this.timeout);
+  }
+
   /** Makes a call. `again` marks the request as possibly arrived: not without a connection. */
   async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
-    const limit = options.timeout ?? this.timeout;
-    const deadline = limit === undefined ? Infinity : Date.now() + limit;
+    const { deadline } = this.limit(options);
     const connectBy = Date.now() + this.connectLimit;
     const budget = new Budget(this.retryFor);
     let lost: ServiceError | undefined; // of an attempt that may have arrived

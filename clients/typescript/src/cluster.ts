@@ -36,8 +36,8 @@ export interface ClusterOptions {
 }
 
 const CONNECTION: ClientOptions = {
-  // A call that waits for an execution may be silent for days; without pings it would not notice
-  // that its host is gone.
+  // A call that waits for an answer may be silent for long; without pings it would not notice that
+  // its host is gone.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 10_000,
   "grpc.initial_reconnect_backoff_ms": 50,

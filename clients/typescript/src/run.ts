@@ -3,9 +3,10 @@
 import { requestId, type CallOptions, type RequestOptions } from "./calls.js";
 import { CrusterError, RunError } from "./errors.js";
 import { Encoding, Error as WireError, Execution, State as WireState } from "./proto/cruster/v1/common.js";
-import type { SignalOptions } from "./proto/cruster/v1/workflow.js";
+import { GetExecutionRequest, type SignalOptions } from "./proto/cruster/v1/workflow.js";
 import type { Stubs } from "./stubs.js";
 import { packed, unpacked } from "./values.js";
+import { awaitEnd } from "./waiting.js";
 
 /** The form of values that is asked for. */
 export const encoding = Encoding.ENCODING_MSGPACK;
@@ -46,17 +47,15 @@ export class Run<Res> {
 
   /** Waits for the result. A workflow that fails, is interrupted or is paused throws a RunError. */
   async wait(options?: CallOptions): Promise<Res> {
-    const { caller, workflows } = this.stubs;
     const request = { ...this.name, encoding, runId: "" };
-    const response = await caller.call(workflows.waitExecution.bind(workflows, request), options);
-    return resultOf(response.execution);
+    return resultOf(await awaitEnd(this.stubs, request, this.stubs.caller.limit(options)));
   }
 
   /** Tells at once how far it is. */
   async poll(options?: CallOptions): Promise<Status<Res>> {
     const { caller, workflows } = this.stubs;
-    const request = { ...this.name, encoding, runId: "" };
-    const { execution } = await caller.call(workflows.poll.bind(workflows, request), options);
+    const request = GetExecutionRequest.create({ ...this.name, encoding });
+    const { execution } = await caller.call(workflows.getExecution.bind(workflows, request), options);
     const state = stateOf(execution);
     switch (state) {
       case "running":
@@ -73,17 +72,14 @@ export class Run<Res> {
    * cleaned up.
    */
   async interrupt(reason: string, options?: CallOptions): Promise<void> {
-    await this.stop(reason, false, options);
+    const { caller, workflows } = this.stubs;
+    await caller.call(workflows.interruptExecution.bind(workflows, { ...this.name, reason }), options);
   }
 
   /** Ends it at once, running or paused, without its cleanup. It is done when that is durable. */
   async terminate(reason: string, options?: CallOptions): Promise<void> {
-    await this.stop(reason, true, options);
-  }
-
-  private async stop(reason: string, terminate: boolean, options?: CallOptions): Promise<void> {
     const { caller, workflows } = this.stubs;
-    await caller.call(workflows.interruptExecution.bind(workflows, { ...this.name, reason, resume: false, terminate }), options);
+    await caller.call(workflows.terminateExecution.bind(workflows, { ...this.name, reason }), options);
   }
 
   /** Sends it a signal. It is done when the signal is durable; the workflow receives it when it asks for it. */

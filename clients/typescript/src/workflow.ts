@@ -5,6 +5,7 @@ import { IfFinished as WireIfFinished, StartOptions } from "./proto/cruster/v1/w
 import { encoding, resultOf, Run, signalOptions } from "./run.js";
 import type { Stubs } from "./stubs.js";
 import { packed } from "./values.js";
+import { execute } from "./waiting.js";
 
 /**
  * The behaviour of a start whose key has an ended run: it answers with it (the default),
@@ -51,9 +52,8 @@ export class Workflow<Req, Res> {
 
   /** Starts an execution, or finds the one that was started with the same key, and waits for its result. */
   async execute(request: Req, options?: CallOptions): Promise<Res> {
-    const { caller, workflows } = this.stubs;
     const wire = { start: this.options(request), encoding };
-    return resultOf((await caller.call(workflows.execute.bind(workflows, wire), options)).execution);
+    return resultOf(await execute(this.stubs, wire, this.stubs.caller.limit(options)));
   }
 
   /**
@@ -62,7 +62,7 @@ export class Workflow<Req, Res> {
    */
   async start(request: Req, options?: CallOptions): Promise<Run<Res>> {
     const { caller, workflows } = this.stubs;
-    const wire = { start: this.options(request), encoding };
+    const wire = { start: this.options(request), encoding, wait: undefined };
     const response = await caller.call(workflows.startExecution.bind(workflows, wire), options);
     return new Run(this.stubs, response.execution?.name ?? "", response.existed);
   }

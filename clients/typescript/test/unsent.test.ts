@@ -9,8 +9,8 @@ import { Server, ServerCredentials, credentials, status } from "@grpc/grpc-js";
 
 import { Caller } from "../src/calls.js";
 import { Cluster, CrusterError } from "../src/index.js";
-import { CallRequest, EntityServiceService, type CallResponse } from "../src/proto/cruster/v1/entity.js";
-import { DescribeRequest } from "../src/proto/cruster/v1/workflow.js";
+import { CallEntityRequest, EntityServiceService, type CallEntityResponse } from "../src/proto/cruster/v1/entity.js";
+import { GetExecutionRequest } from "../src/proto/cruster/v1/workflow.js";
 import { Stubs } from "../src/stubs.js";
 import { packed } from "../src/values.js";
 
@@ -38,7 +38,10 @@ test("only what has left is marked", async (t) => {
   const host = new Server();
   t.after(() => host.forceShutdown());
   host.addService(EntityServiceService, {
-    call({ request }: { request: CallRequest }, answer: (error: object | null, response?: CallResponse) => void) {
+    callEntity(
+      { request }: { request: CallEntityRequest },
+      answer: (error: object | null, response?: CallEntityResponse) => void,
+    ) {
       marks.push(request.operation?.again);
       if (marks.length === 1) {
         answer({ code: status.UNAVAILABLE, details: "the answer is lost" });
@@ -90,10 +93,13 @@ test("a listener that says nothing is given up", async (t) => {
     taken.forEach((socket) => socket.destroy());
     server.close();
   });
-  const read = caller.call((metadata, options, done) => stubs.workflows.getExecution(DescribeRequest.fromPartial({ execution: "shop/Buy/k" }), metadata, options, done));
-  await assert.rejects(read, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while"));
-  const write = caller.call((metadata, options, done) => stubs.entities.callEntity(CallRequest.fromPartial({}), metadata, options, done), {}, "repeat", () => undefined);
-  await assert.rejects(write, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while"));
+  const silent = (e: unknown) =>
+    e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while");
+  const { workflows, entities } = stubs;
+  const look = GetExecutionRequest.fromPartial({ execution: "shop/Buy/k" });
+  await assert.rejects(caller.call(workflows.getExecution.bind(workflows, look)), silent);
+  const change = entities.callEntity.bind(entities, CallEntityRequest.fromPartial({}));
+  await assert.rejects(caller.call(change, {}, "repeat", () => undefined), silent);
 });
 
 test("a call that has failed leaves no timer", async (t) => {
