@@ -24,7 +24,8 @@ const (
 // arrived: they only read, or the second finds the effect of the first. Settling a deferred is not
 // among them: the host would answer a repetition that the deferred is settled, though it was this
 // caller that settled it. The same holds for resuming and failing a paused execution, which then is
-// no longer paused, for moving one, which may have ended by then, and for forking one.
+// no longer paused, for moving one, which may have ended by then, and for forking one; for creating and deleting a
+// schedule; and for a backfill, of which a schedule has few at a time.
 var repeatable = map[string]bool{
 	crusterv1.DeploymentService_ListDeployments_FullMethodName:  true,
 	crusterv1.DeploymentService_GetDeployment_FullMethodName:    true,
@@ -43,6 +44,11 @@ var repeatable = map[string]bool{
 	crusterv1.EntityService_ListEntities_FullMethodName:         true,
 	crusterv1.EntityService_ListEntityLocks_FullMethodName:      true,
 	crusterv1.EntityService_ListParkedMessages_FullMethodName:   true,
+	crusterv1.ScheduleService_GetSchedule_FullMethodName:        true,
+	crusterv1.ScheduleService_ListSchedules_FullMethodName:      true,
+	crusterv1.ScheduleService_UpdateSchedule_FullMethodName:     true,
+	crusterv1.ScheduleService_PauseSchedule_FullMethodName:      true,
+	crusterv1.ScheduleService_ResumeSchedule_FullMethodName:     true,
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.
@@ -144,6 +150,8 @@ func mayRepeat(method string, req any) bool {
 	case *crusterv1.UpdateExecutionRequest:
 		return r.GetRequestId() != ""
 	case *crusterv1.DestroyEntityRequest:
+		return r.GetRequestId() != ""
+	case *crusterv1.TriggerScheduleRequest:
 		return r.GetRequestId() != ""
 	}
 	return repeatable[method]

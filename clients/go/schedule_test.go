@@ -3,11 +3,15 @@ package client_test
 import (
 	"context"
 	"net"
+	"path"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cruster/cruster/abi"
@@ -91,20 +95,8 @@ func (h *scheduleHost) DeleteSchedule(
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	host, server, listener := &scheduleHost{}, grpc.NewServer(), bufconn.Listen(1<<20)
-	crusterv1.RegisterScheduleServiceServer(server, host)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	c, err := client.Dial("passthrough:///test", client.WithNamespace("team"), client.WithDialOptions(
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return listener.DialContext(ctx)
-		})))
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, c.Close())
-		server.Stop()
-		require.NoError(t, <-served)
-	})
+	host := &scheduleHost{}
+	c := dialSchedules(t, host)
 	ctx := t.Context()
 
 	report := client.Workflow[map[string]int, string](c, "reports/Nightly")
@@ -153,4 +145,67 @@ func TestSchedules(t *testing.T) {
 		names = append(names, s.GetName())
 	}
 	require.Equal(t, []string{"a", "b", "c"}, names)
+}
+
+// dialSchedules connects a client with a host of schedules.
+func dialSchedules(t *testing.T, host *scheduleHost, options ...grpc.ServerOption) *client.Client {
+	t.Helper()
+	server, listener := grpc.NewServer(options...), bufconn.Listen(1<<20)
+	crusterv1.RegisterScheduleServiceServer(server, host)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	c, err := client.Dial("passthrough:///test", client.WithNamespace("team"), client.WithDialOptions(
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return listener.DialContext(ctx)
+		})))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		server.Stop()
+		require.NoError(t, <-served)
+	})
+	return c
+}
+
+// A call of a schedule whose answer was lost is made again if that changes nothing more.
+func TestScheduleCallsAreRepeated(t *testing.T) {
+	t.Parallel()
+	host, calls := &scheduleHost{}, map[string]int{}
+	var mu sync.Mutex
+	c := dialSchedules(t, host, grpc.UnaryInterceptor(func(
+		ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+	) (any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		resp, err := handle(ctx, req)
+		calls[path.Base(info.FullMethod)]++
+		if calls[path.Base(info.FullMethod)] == 1 {
+			return nil, status.Error(codes.Unavailable, "the answer is lost")
+		}
+		return resp, err
+	}))
+	ctx, s := t.Context(), c.Schedule("nightly")
+	report := client.Workflow[map[string]int, string](c, "reports/Nightly")
+	_, err := s.Describe(ctx)
+	require.NoError(t, err)
+	require.NoError(t, report.Reschedule(ctx, "nightly", nil, client.Always(time.Second, 0), client.ScheduleOptions{}))
+	require.NoError(t, s.Pause(ctx, "why"))
+	require.NoError(t, s.Resume(ctx, ""))
+	_, err = s.Trigger(ctx)
+	require.NoError(t, err)
+	require.Len(t, host.triggered, 2)
+	require.Equal(t, host.triggered[0], host.triggered[1], "it is one request")
+	for _, err := range c.AllSchedules(ctx) {
+		require.NoError(t, err)
+	}
+	_, err = report.Schedule(ctx, "weekly", nil, client.Always(time.Second, 0), client.ScheduleOptions{})
+	require.Error(t, err)
+	_, err = s.Backfill(ctx, time.Unix(1, 0), time.Unix(2, 0), crusterv1.Overlap_OVERLAP_UNSPECIFIED)
+	require.Error(t, err)
+	require.Error(t, s.Delete(ctx))
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, 1, calls["CreateSchedule"])
+	require.Equal(t, 1, calls["BackfillSchedule"])
+	require.Equal(t, 1, calls["DeleteSchedule"])
 }
