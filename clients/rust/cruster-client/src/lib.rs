@@ -35,6 +35,7 @@ mod retry;
 mod run;
 mod start;
 mod state;
+mod waiting;
 mod workflow;
 
 pub use cluster::Cluster;

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 
 /// How much a host may send ahead of the reader.
 const WINDOW: u32 = 1 << 20;
-/// How often a silent connection is tried. A call that waits for an execution may be silent for
-/// days; without it the call would not notice that its host is gone.
+/// How often a silent connection is tried. A call that waits for an answer may be silent for long;
+/// without it the call would not notice that its host is gone.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 

@@ -24,7 +24,7 @@ pub(crate) enum Repeat {
     No,
 }
 
-/// One attempt of a call.
+/// One attempt of a call, or of several that are one for the caller: they have a deadline together.
 #[derive(Clone, Copy)]
 pub(crate) struct Attempt<'a> {
     cluster: &'a Cluster,
@@ -96,15 +96,34 @@ impl Cluster {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let deadline = self.timeout.map(|time| Instant::now() + time);
-        let mut budget = Budget {
-            whole: self.shared.retry_for.min(FOREVER),
-            end: None,
-        };
-        let mut attempt = Attempt {
+        self.first_attempt().call(repeat, call).await
+    }
+
+    /// The first attempt. The time of the caller begins with it.
+    pub(crate) fn first_attempt(&self) -> Attempt<'_> {
+        Attempt {
             cluster: self,
-            deadline,
+            deadline: self.timeout.map(|time| Instant::now() + time),
             again: false,
+        }
+    }
+}
+
+impl<'a> Attempt<'a> {
+    /// Makes a call, and repeats it while no host answers or the host is full.
+    pub(crate) async fn call<T, F>(
+        self,
+        repeat: Repeat,
+        call: impl Fn(Attempt<'a>) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let mut attempt = self;
+        let deadline = attempt.deadline;
+        let mut budget = Budget {
+            whole: attempt.cluster.shared.retry_for.min(FOREVER),
+            end: None,
         };
         let mut backoff = FIRST_BACKOFF;
         loop {

@@ -57,28 +57,23 @@ impl<W: Workflow> Run<W> {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             encoding: proto::Encoding::Msgpack.into(),
-            run_id: String::new(),
+            ..proto::WaitExecutionRequest::default()
         };
-        let call = self.cluster.call(Repeat::Yes, |attempt| {
-            let request = attempt.request(request.clone());
-            let mut workflows = self.cluster.workflows();
-            async move { workflows.wait_execution(request).await }
-        });
-        result_of(call.await?.execution.unwrap_or_default())
+        result_of(self.cluster.await_end(request).await?)
     }
 
     /// Tells at once how far it is.
     pub async fn poll(&self) -> Result<Status<W::Response>> {
-        let request = proto::PollRequest {
+        let request = proto::GetExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             encoding: proto::Encoding::Msgpack.into(),
-            run_id: String::new(),
+            ..proto::GetExecutionRequest::default()
         };
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
-            async move { workflows.poll(request).await }
+            async move { workflows.get_execution(request).await }
         });
         let execution = call.await?.execution.unwrap_or_default();
         let state = State::of(&execution);
@@ -91,26 +86,30 @@ impl<W: Workflow> Run<W> {
     /// Asks it to stop. It is done when the request is durable; [`wait`](Run::wait) is done when
     /// the workflow has cleaned up.
     pub async fn interrupt(&self, reason: &str) -> Result<()> {
-        self.stop(reason, false).await
-    }
-
-    /// Ends it at once, running or paused, without its cleanup. It is done when that is durable.
-    pub async fn terminate(&self, reason: &str) -> Result<()> {
-        self.stop(reason, true).await
-    }
-
-    async fn stop(&self, reason: &str, terminate: bool) -> Result<()> {
         let request = proto::InterruptExecutionRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             reason: reason.to_owned(),
-            resume: false,
-            terminate,
         };
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
             let mut workflows = self.cluster.workflows();
             async move { workflows.interrupt_execution(request).await }
+        });
+        call.await.map(|_| ())
+    }
+
+    /// Ends it at once, running or paused, without its cleanup. It is done when that is durable.
+    pub async fn terminate(&self, reason: &str) -> Result<()> {
+        let request = proto::TerminateExecutionRequest {
+            namespace: self.cluster.namespace.clone(),
+            execution: self.execution.clone(),
+            reason: reason.to_owned(),
+        };
+        let call = self.cluster.call(Repeat::Yes, |attempt| {
+            let request = attempt.request(request.clone());
+            let mut workflows = self.cluster.workflows();
+            async move { workflows.terminate_execution(request).await }
         });
         call.await.map(|_| ())
     }

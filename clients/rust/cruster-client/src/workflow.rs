@@ -82,16 +82,12 @@ impl<W: Workflow> WorkflowClient<W> {
     /// Starts an execution, or finds the execution with the same key, and waits for
     /// its result.
     pub async fn execute(&self, request: W::Request) -> Result<W::Response> {
-        let request = proto::ExecuteRequest {
+        let request = proto::StartExecutionRequest {
             start: Some(self.options(&request)?),
             encoding: proto::Encoding::Msgpack.into(),
+            wait: None,
         };
-        let call = self.cluster.call(Repeat::Yes, |attempt| {
-            let request = attempt.request(request.clone());
-            let mut workflows = self.cluster.workflows();
-            async move { workflows.execute(request).await }
-        });
-        result_of(call.await?.execution.unwrap_or_default())
+        result_of(self.cluster.execute(request).await?)
     }
 
     /// Starts an execution, or finds the execution with the same key. It is done as
@@ -100,6 +96,7 @@ impl<W: Workflow> WorkflowClient<W> {
         let request = proto::StartExecutionRequest {
             start: Some(self.options(&request)?),
             encoding: proto::Encoding::Msgpack.into(),
+            wait: None,
         };
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());
