@@ -65,6 +65,7 @@ func (f *fixture) haveLargeOps(first, later int64) {
 // queueOutOf replaces the budget Queued.
 func (f *fixture) queueOutOf(b *budget.Budget) {
 	f.x.Queued, f.x.Recoder.Queued, f.x.shared.instances.Guests.Queued = b, b, b
+	f.x.Messages.Runs = notifier{f.x.runs, boxMemory{b}}
 }
 
 // TestOpsBesideALargeInbox: the ops of an execution are refused for good if they would leave no memory for its own

@@ -108,6 +108,7 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.hand.requeue(wake{})
 		case messageArrived, lookForMail, endAwaited:
 			if reply := replyOf(m); reply == nil {
+				refuse(m, r.life.fault)
 				continue
 			}
 			r.hand.waiting = append(r.hand.waiting, notices[i])
