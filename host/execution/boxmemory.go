@@ -15,12 +15,13 @@ import (
 // more have come, and the run reads its inbox again.
 type boxMemory struct{ queued *budget.Budget }
 
-// pay pays for one more notice in a box, until that is received. It reports false if there is no memory for it.
+// pay pays for one more notice in a box, until that is received. It reports false if there is no memory for it, or if
+// the run has its part: it must be able to issue ops. It is called with the lock of the registry, and frees nothing.
 func (m boxMemory) pay(queue []notice, value int) (paid *budget.Permit, ok bool) {
 	switch n := int64(len(queue)); {
 	case n < keptMessages:
 		return nil, true
-	case n*messageCost >= m.queued.Total()/mailPart:
+	case n*(messageCost+maxAnnounced) >= m.queued.Total()/mailPart:
 		return nil, false
 	default:
 		return m.queued.TryAcquire(messageCost + int64(value))
@@ -45,4 +46,23 @@ func moreArrived(queue []notice, chain journal.RunID, reading uint64) (_ notice,
 func moreResults(queue []notice, chain journal.RunID) (_ notice, post bool) {
 	look := ofChain{chain, lookForMail{}}
 	return look, !slices.Contains(queue, notice(look))
+}
+
+// dropNews drops the news of messages to a run that is about to be loaded: the load reads its inbox. It may be refused
+// the memory that they have, and would be again.
+func dropNews(notices []notice) []notice {
+	rest := slices.DeleteFunc(slices.Clone(notices), func(m notice) bool {
+		m = content(m)
+		_, result := m.(resultSent)
+		arrived, is := m.(messageArrived)
+		if !result && (!is || arrived.reply != nil) {
+			return false
+		}
+		releaseNews(m)
+		return true
+	})
+	if len(rest) < len(notices) {
+		rest = append(rest, wake{})
+	}
+	return rest
 }

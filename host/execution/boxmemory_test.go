@@ -74,7 +74,7 @@ func TestNewsThatCannotPayAreDropped(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
-				f.queueOutOf(budget.New(mailPart * 100 * messageCost))
+				f.queueOutOf(budget.New(mailPart * 100 * (messageCost + maxAnnounced)))
 				row := f.restingWithNews(t)
 				require.LessOrEqual(t, f.boxed(row), 102)
 				require.LessOrEqual(t, f.x.Queued.Used(), f.x.Queued.Total()/mailPart)
@@ -149,5 +149,31 @@ func TestResultsWithoutMemory(t *testing.T) {
 		}
 		require.Equal(t, before+1, f.boxed(row))
 		others.Release()
+	})
+}
+
+// TestNewsDoNotKeepTheirRunOut: there is no memory to load an execution. The news that wait for that have none
+// meanwhile.
+func TestNewsDoNotKeepTheirRunOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		row := f.withManySignals(t)
+		f.leave(t, row)
+		others, ok := f.x.Queued.TryAcquire(f.x.Queued.Total() - manySignals*messageCost/2)
+		require.True(t, ok)
+		for range manySignals {
+			f.signal(t, row, "other")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, others.Bytes(), f.x.Queued.Used())
+		require.Positive(t, f.boxed(row), "it will be loaded")
+		others.Release()
+		f.signal(t, row, "go")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, journal.Completed, f.stateOf(t, row))
+		require.Zero(t, f.x.Queued.Used())
 	})
 }

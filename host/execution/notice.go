@@ -125,8 +125,8 @@ type queryReply struct {
 // a caller may have thousands of callees that end at once.
 const maxAnnounced = 1 << 10
 
-// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid
-// for.
+// arrivalOf is the news of a message. The call of the sender has paid for a large value, and the box of a run has none:
+// see [boxMemory].
 func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
 	if m.Bytes > maxAnnounced {
 		m.Value = nil
