@@ -73,6 +73,22 @@ func (r *Registry[K, M, A]) Post(key K, m M) {
 	r.postLocked(key, r.boxLocked(key), m)
 }
 
+// PostWith posts what f returns, unless it returns false. F is told of the messages that the actor has not received
+// yet, and may replace them; and whether there is an actor, or messages for one. It runs with the registry's lock held:
+// it must not block and must not call the registry.
+func (r *Registry[K, M, A]) PostWith(key K, f func(queue []M, present bool) (m M, post bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var queue []M
+	b := r.boxes[key]
+	if b != nil {
+		queue = b.queue
+	}
+	if m, post := f(queue, b != nil && b.present); post {
+		r.postLocked(key, r.boxLocked(key), m)
+	}
+}
+
 // PostIfAbsent posts only if the actor is not in memory. An actor in memory needs no reason to look around. If the
 // actor is held it may be about to come: the message waits for the end of the hold, and is dropped if the actor came by
 // then.

@@ -453,3 +453,36 @@ func TestQueued(t *testing.T) {
 	require.Equal(t, []string{"2", "3"}, queued)
 	require.Empty(t, b.Queued("a"))
 }
+
+// TestPostWith posts, replaces or drops a message by the messages that wait already.
+func TestPostWith(t *testing.T) {
+	t.Parallel()
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	b := setup(t, func(a *recorder) {
+		a.gate = func([]string) {
+			entered <- struct{}{}
+			<-goOn
+		}
+	})
+	b.PostWith("a", func(queue []string, present bool) (string, bool) {
+		require.Empty(t, queue)
+		require.False(t, present)
+		return "dropped", false
+	})
+	require.Zero(t, b.Len())
+	require.Empty(t, b.boxes)
+	b.PostWith("a", func([]string, bool) (string, bool) { return "1", true })
+	<-entered
+	b.Post("a", "2")
+	b.PostWith("a", func(queue []string, present bool) (string, bool) {
+		require.Equal(t, []string{"2"}, queue)
+		require.True(t, present)
+		queue[0] = "2 and 3"
+		return "", false
+	})
+	goOn <- struct{}{}
+	<-entered
+	goOn <- struct{}{}
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "2 and 3"}, b.made["a"][0].received)
+}

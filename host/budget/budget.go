@@ -79,7 +79,7 @@ func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 			return nil, ctx.Err()
 		}
 	}
-	return &Permit{budget: b, bytes: bytes}, nil
+	return b.granted(bytes), nil
 }
 
 // TryAcquire is a permit if there is room for it as it is, and no one waits for that. It frees nothing.
@@ -90,11 +90,17 @@ func (b *Budget) TryAcquire(bytes int64) (*Permit, bool) {
 		return nil, false
 	}
 	b.used += bytes
-	return &Permit{budget: b, bytes: bytes}, true
+	return b.granted(bytes), true
 }
 
 // Empty is a permit of no bytes, to be grown.
-func (b *Budget) Empty() *Permit { return &Permit{budget: b} }
+func (b *Budget) Empty() *Permit { return b.Part(b.total) }
+
+// Part is a permit of no bytes, to be grown to so many at most: its holder has other permits of the budget, and must
+// not wait for the memory of those.
+func (b *Budget) Part(most int64) *Permit { return &Permit{budget: b, most: most} }
+
+func (b *Budget) granted(bytes int64) *Permit { return &Permit{budget: b, bytes: bytes, most: b.total} }
 
 // Look has the request whose turn it is try again to free memory: something has come to rest.
 func (b *Budget) Look() {
@@ -155,6 +161,7 @@ func (b *Budget) withdraw(r *request) {
 // Permit is a part of a budget. Its methods may be called from any goroutine.
 type Permit struct {
 	budget *Budget
+	most   int64 // that it may become
 	bytes  int64 // guarded by the budget's mu; -1 once it was given back
 	aside  int64 // guarded by the budget's mu; of the bytes, the first to grow into
 	wanted int64 // guarded by the budget's mu; the largest size that it was refused
@@ -200,7 +207,7 @@ func (p *Permit) DropAside(bytes int64) {
 // does not wait.
 func (p *Permit) Grow(bytes int64) bool {
 	for !p.tryGrow(bytes) {
-		if !p.budget.free() {
+		if !p.CouldGrow(bytes) || !p.budget.free() {
 			return p.tryGrow(bytes) || p.refuse(bytes) // another may have given back meanwhile
 		}
 	}
@@ -212,7 +219,7 @@ func (p *Permit) tryGrow(bytes int64) bool {
 	defer p.budget.mu.Unlock()
 	aside := min(p.aside, bytes)
 	more := bytes - aside
-	if p.bytes < 0 || p.budget.used+more > p.budget.total {
+	if p.bytes < 0 || p.bytes+more > p.most || p.budget.used+more > p.budget.total {
 		return false
 	}
 	p.aside -= aside
@@ -232,7 +239,7 @@ func (p *Permit) refuse(bytes int64) bool {
 func (p *Permit) CouldGrow(bytes int64) bool {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	return max(p.bytes, 0)-p.aside+bytes <= p.budget.total
+	return max(p.bytes, 0)-p.aside+bytes <= p.most
 }
 
 // Shrink gives a part of the permit back.

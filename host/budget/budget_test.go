@@ -258,3 +258,23 @@ func TestWanted(t *testing.T) {
 	require.Zero(t, bytes)
 	require.False(t, refused)
 }
+
+// TestPart grows a permit up to its part of the budget. What it cannot have in any case frees no memory of others.
+func TestPart(t *testing.T) {
+	t.Parallel()
+	b := New(100)
+	freed := 0
+	b.ReclaimBy(func() bool { freed++; return false })
+	p := b.Part(60)
+	require.True(t, p.Grow(50))
+	require.False(t, p.Grow(11))
+	require.False(t, p.CouldGrow(11))
+	require.Zero(t, freed)
+	other := acquire(t, b, 45)
+	require.False(t, p.Grow(10))
+	require.True(t, p.CouldGrow(10))
+	require.Equal(t, 1, freed)
+	other.Release()
+	require.True(t, p.Grow(10))
+	require.EqualValues(t, 60, b.Used())
+}

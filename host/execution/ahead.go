@@ -100,7 +100,9 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	r.deps.Fault.Pass(faultpoint.AheadBeforeCommit)
 	passAnswers(r.deps.Fault, did, faultpoint.AnswerBeforeCommit)
 	if d.Write.Update != nil {
-		d.Write = r.whole(d.Write)
+		if d.Write, err = r.whole(d.Write); err != nil {
+			return false, nil //nolint:nilerr // the run is rebuilt, and takes the turn behind the transaction
+		}
 	}
 	if err := commit(d.Write); err != nil {
 		return false, err

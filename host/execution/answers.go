@@ -45,12 +45,16 @@ func (as *answers) askCopy(
 	if err != nil {
 		return queryReply{err: err}
 	}
+	restore := func(ctx context.Context, memory guest.Memory) (Guest, error) {
+		memory.Ops = nil // the host has the ops once, and the run has paid for them
+		return opening.Restore(ctx, memory, saved)
+	}
 	var copied *instance.Admitted
 	keep := func(g *instance.Admitted) { copied = g }
 	nothing := func(context.Context, Guest) (guest.Turn, error) { return guest.Turn{}, nil }
 	_, err = as.instances.Guests.Admit(
 		ctx, row.Namespace, max(opening.Bytes, saved.Bytes()), as.instances.Resident.Admit, keep,
-		opening.Restoring(saved), nothing,
+		restore, nothing,
 	)
 	if copied != nil {
 		defer copied.Close()

@@ -11,6 +11,9 @@ type boxes interface {
 	Has(id journal.ID) bool
 	// Post puts a notice into the box of a run, which is brought into memory for it.
 	Post(id journal.ID, n notice)
+	// PostWith puts a notice into it that depends on those which the run has not taken out yet, and which f may
+	// replace; none if f returns false.
+	PostWith(id journal.ID, f func(queue []notice, present bool) (n notice, post bool))
 	// PostIfAbsent does it if the run is not in memory.
 	PostIfAbsent(id journal.ID, n notice)
 	// Queued are the notices in a box that the run has not taken out yet.
@@ -21,16 +24,29 @@ type boxes interface {
 const maxValuesQueued = 4
 
 // notifier tells runs of messages in their inboxes.
-type notifier struct{ runs boxes }
+type notifier struct {
+	runs   boxes
+	memory boxMemory
+}
 
 var _ request.Runs = notifier{}
 
 // Arrived implements request.Runs.
 func (n notifier) Arrived(to journal.ID, chain journal.RunID, a request.Arrival) {
-	if !n.runs.Has(to) || len(n.runs.Queued(to)) >= maxValuesQueued {
-		a.Message.Value = nil
-	}
-	n.runs.Post(to, ofChain{chain, arrivalOf(a.Message, a.Reading, a.Reply)})
+	n.runs.PostWith(to, func(queue []notice, present bool) (notice, bool) {
+		if !present || len(queue) >= maxValuesQueued {
+			a.Message.Value = nil
+		}
+		arrived := arrivalOf(a.Message, a.Reading, a.Reply)
+		if a.Reply != nil { // its caller waits, and has paid
+			return ofChain{chain, arrived}, true
+		}
+		var ok bool
+		if arrived.paid, ok = n.memory.pay(queue, len(arrived.message.Value)); ok {
+			return ofChain{chain, arrived}, true
+		}
+		return moreArrived(queue, chain, a.Reading)
+	})
 }
 
 // EnsureInMemory implements request.Runs.

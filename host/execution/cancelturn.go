@@ -13,10 +13,12 @@ import (
 // So while a request to end it waits, the turns of the run are aborted. The work of a turn counts
 // for nothing until it is committed, so the run is unloaded. When it is loaded it finds the request
 // in its inbox, and ends without a replay, which would take the turn again.
+//
+// The request is for one chain: if another run has taken its place, the turns of that one go on.
 
 // cancelable returns a context that cancelTurn cancels, until end is called.
 func (r *run) cancelable() (ctx context.Context, end func()) {
-	return r.progress.cancelable(r.deps.Host.Context(), r.eagerStart)
+	return r.progress.cancelable(r.deps.Host.Context(), r.chain, r.eagerStart)
 }
 
 // beginTurn says that a turn begins. It has this context, and ends when end is called.

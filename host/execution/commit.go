@@ -106,29 +106,52 @@ func (r *run) commitNow(w journal.Write) error {
 		}
 		defer release()
 	}
-	_, err := r.deps.Committer.Commit(r.whole(w))
+	w, err := r.whole(w)
+	if err != nil {
+		return err
+	}
+	_, err = r.deps.Committer.Commit(w)
 	return err
 }
 
 // whole completes a write of the run, with its update, at the time of its commit. If it ends the
 // run, the caller excludes senders.
-func (r *run) whole(w journal.Write) journal.Write {
+func (r *run) whole(w journal.Write) (journal.Write, error) {
 	w.Update.Arrivals = r.row.Arrivals
 	if w.Update.State.Final() {
-		w.Send = slices.Concat(w.Send, results(r.row, w.Update, r.awaitedByAll()))
+		awaited, err := r.awaitedByAll()
+		if err != nil {
+			return w, err
+		}
+		w.Send = slices.Concat(w.Send, results(r.row, w.Update, awaited))
 	}
-	return w
+	return w, nil
 }
 
 // awaitedByAll returns the steps that wait for the run and have not started it, including steps it
 // has not been told of yet. The caller excludes senders.
-func (r *run) awaitedByAll() []journal.Envelope {
+func (r *run) awaitedByAll() ([]journal.Envelope, error) {
+	var untold []journal.Envelope
 	for _, m := range r.hand.all(r.deps.boxes.Queued(r.id)) {
 		arrived, is := content(m).(messageArrived)
-		if !is || arrived.message.Kind != journal.AwaitMessage || r.mail.covers(arrived) || r.notFor(m) != nil {
-			continue
+		switch {
+		case !is || r.mail.covers(arrived) || r.notFor(m) != nil:
+		case arrived.tellsOfMore():
+			inbox, err := r.deps.Store.Inbox(r.deps.Host.Context(), r.row.Receiver(), 0)
+			if err != nil {
+				return nil, err
+			}
+			untold = append(untold, inbox...)
+		default:
+			untold = append(untold, arrived.message.Envelope)
 		}
-		r.ledger.With(func(l *ledger.Ledger) { l.AddAwaited(arrived.message.Envelope) })
 	}
-	return sharedledger.Look(r.ledger, (*ledger.Ledger).Awaited)
+	r.ledger.With(func(l *ledger.Ledger) {
+		for _, e := range untold {
+			if e.Kind == journal.AwaitMessage {
+				l.AddAwaited(e)
+			}
+		}
+	})
+	return sharedledger.Look(r.ledger, (*ledger.Ledger).Awaited), nil
 }

@@ -128,7 +128,7 @@ func (x *Executions) makeRequests() {
 		Locks:     &x.shared.inboxes,
 		Logger:    x.Logger,
 		Rows:      x.Rows,
-		Runs:      notifier{x.runs},
+		Runs:      notifier{x.runs, boxMemory{x.Queued}},
 		Workflows: x.Programs,
 	}
 	runs := asker{deps: x.Deps, rows: x.Rows, boxes: x.runs}

@@ -35,7 +35,7 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 			return notices[1:], true
 		}
 	}
-	ctx, end := r.cancelable()
+	ctx, end := r.progress.cancelable(r.deps.Host.Context(), journal.RunID{}, nil)
 	defer end()
 	err := r.load(ctx)
 	if err != nil && r.wasCanceled(ctx) {
@@ -60,6 +60,7 @@ func (r *run) adopt(row *journal.Execution) {
 	}
 	r.life.adopt()
 	r.chain = row.Chain
+	r.progress.found(r.chain)
 	r.row = row
 	r.log = r.deps.Logger.With("execution", row.Name())
 	r.ledger.With(func(l *ledger.Ledger) { l.Tick(max(row.CreatedAt, row.Pinned.Time)) })

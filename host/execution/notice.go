@@ -43,7 +43,10 @@ type (
 	soon struct{}
 
 	// resultSent brings the result of a callee, which is in the inbox.
-	resultSent struct{ message journal.Message }
+	resultSent struct {
+		message journal.Message
+		paid    *budget.Permit // of the notice; or nil
+	}
 	// lookForMail says that there are results, or requests to stop, in the inbox. The reply, if one
 	// is waited for, comes when the execution has ended.
 	lookForMail struct{ reply chan<- error }
@@ -97,12 +100,17 @@ func (inspectRequest) isNotice() {}
 // messageArrived brings a message that was put into the inbox of the chain. A large value stays in
 // the store; one without a position is there, and may have been there before. Reading is the last
 // of any inbox that began before the message was put: see [request.InboxLocks]. The reply, to a request to
-// stop if one is waited for, comes when the execution has ended.
+// stop if one is waited for, comes when the execution has ended. One without
+// a message says that more have come than the box has notices of: see [boxMemory].
 type messageArrived struct {
 	message journal.Message
 	reading uint64
-	reply   chan<- error // or nil
+	reply   chan<- error   // or nil
+	paid    *budget.Permit // of the notice; or nil
 }
+
+// tellsOfMore tells whether a notice says that more messages have come.
+func (m messageArrived) tellsOfMore() bool { return m.message.Kind == "" }
 
 // releaseRequest has a run say in the journal that it gives up the attempts that it has begun.
 type releaseRequest struct{ done *sync.WaitGroup }
@@ -117,11 +125,11 @@ type queryReply struct {
 // a caller may have thousands of callees that end at once.
 const maxAnnounced = 1 << 10
 
-// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid
-// for.
+// arrivalOf is the news of a message. The call of the sender has paid for a large value, and the box of a run has none:
+// see [boxMemory].
 func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
 	if m.Bytes > maxAnnounced {
 		m.Value = nil
 	}
-	return messageArrived{m, reading, reply}
+	return messageArrived{message: m, reading: reading, reply: reply}
 }

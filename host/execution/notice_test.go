@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/execution/task"
 )
 
@@ -41,4 +42,19 @@ func TestRefuse(t *testing.T) {
 	}
 	refuseAll([]notice{wake{}, resumeRequest{reply}}, refused)
 	require.Equal(t, refused, <-reply)
+}
+
+// TestRefusedNewsArePaidBack: news that no run receives give their memory back.
+func TestRefusedNewsArePaidBack(t *testing.T) {
+	t.Parallel()
+	b := budget.New(2)
+	for _, news := range []func(paid *budget.Permit) notice{
+		func(paid *budget.Permit) notice { return messageArrived{paid: paid} },
+		func(paid *budget.Permit) notice { return resultSent{paid: paid} },
+	} {
+		paid, ok := b.TryAcquire(1)
+		require.True(t, ok)
+		refuseAll([]notice{ofChain{notice: news(paid)}}, errors.New("refused"))
+		require.Zero(t, b.Used())
+	}
 }

@@ -66,10 +66,10 @@ func TestAStarvedRunIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		f.programs.open = hungry(f, f.x.Queued.Total())
+		f.programs.open = hungry(f, f.x.Queued.Total()*3/4)
 		f.scripts["w"] = []string{"done ok"}
 		other := f.x.Queued.Empty()
-		require.True(t, other.Grow(1))
+		require.True(t, other.Grow(f.x.Queued.Total()/2))
 		row := rowOf("w", "k")
 		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestAStarvedRunIsTakenUpAgain(t *testing.T) {
 		now, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)
 		require.Equal(t, journal.Running, now.State)
-		require.EqualValues(t, 1, f.x.Queued.Used())
+		require.Equal(t, f.x.Queued.Total()/2, f.x.Queued.Used())
 		other.Release()
 		timer.Wait(t.Context(), f.x.Clock, quarantineRetry)
 		synctest.Wait()

@@ -113,6 +113,7 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.hand.requeue(wake{})
 		case messageArrived, lookForMail, endAwaited:
 			if reply := replyOf(m); reply == nil {
+				refuse(m, r.life.fault)
 				continue
 			}
 			r.hand.waiting = append(r.hand.waiting, notices[i])
@@ -154,7 +155,7 @@ func (r *run) loadFailed(notices []notice, err error) {
 		r.hand.requeue(notices...)
 		return
 	}
-	for _, m := range notices {
+	for _, m := range dropNews(notices) {
 		if isMail(m) || !refuse(m, journal.Coded("load the execution", err)) {
 			r.hand.requeue(m)
 		}

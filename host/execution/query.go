@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/wasm"
@@ -75,6 +76,13 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 	defer cancel()
 	if err := r.ensureGuest(ctx); err != nil {
 		r.instance.Drop()
+		if abi.CodeOf(err) == abi.CodeOverloaded && r.instance.CountsOps() {
+			// Its own ops may have the memory that a guest needs which issues them again. A load gives it back first.
+			r.deps.answers.places.Release(1)
+			r.reload(ledger.Batch{})
+			r.hand.requeue(ofChain{r.chain, m})
+			return queryReply{}, true
+		}
 		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
 	}
 	saved, err := r.instance.Guest().Save()

@@ -43,6 +43,16 @@ func replyOf(m notice) chan<- error {
 	}
 }
 
+// releaseNews gives back the memory of the news of a message.
+func releaseNews(m notice) {
+	switch m := m.(type) {
+	case messageArrived:
+		m.paid.Release()
+	case resultSent:
+		m.paid.Release()
+	}
+}
+
 // refuseAll refuses all waiters for a reply to the notices: callers, and attempts that want to
 // begin.
 func refuseAll(notices []notice, err error) {
@@ -72,9 +82,13 @@ func refuse(m notice, err error) bool {
 	case resumeRequest:
 		reply = m.reply
 	case messageArrived, lookForMail, endAwaited:
+		releaseNews(m)
 		if reply = replyOf(m); reply == nil {
 			return false
 		}
+	case resultSent:
+		releaseNews(m)
+		return false
 	case failRequest:
 		reply = m.reply
 	case moveRequest:

@@ -74,7 +74,13 @@ func (d *runDeps) announce(sent []journal.Sent) {
 		if s.Bytes > maxAnnounced {
 			s.Value = nil
 		}
-		d.boxes.Post(s.To, ofChain{s.Chain, resultSent{s.Message}})
+		d.boxes.PostWith(s.To, func(queue []notice, _ bool) (notice, bool) {
+			paid, ok := boxMemory{d.Queued}.pay(queue, len(s.Value))
+			if !ok {
+				return moreResults(queue, s.Chain)
+			}
+			return ofChain{s.Chain, resultSent{s.Message, paid}}, true
+		})
 	}
 }
 

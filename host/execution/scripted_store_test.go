@@ -28,7 +28,7 @@ type scriptedCommitter struct {
 	// host has then; nil if nothing does
 	behindEnd       func(run journal.RunID)
 	behindEndOf     journal.ID // guarded by mu
-	behindEndMishap string     // guarded by mu; lose or panic
+	behindEndMishap string     // guarded by mu; lose, panic, or late: none
 
 	next    []string // guarded by mu; what becomes of the next commits
 	crowded bool     // guarded by mu; many others commit at the same time

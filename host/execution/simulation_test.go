@@ -161,6 +161,8 @@ func TestEndingsCover(t *testing.T) {
 		{life{code: threads{{{deferred}}}, events: []string{"update", "unheard lose start-over"}}, endings{unheard: 1}},
 		{life{code: threads{{{deferred}}}, events: []string{"unheard panic start-over"}}, endings{unheard: 1}},
 		{life{code: threads{{{deferred}}}, events: []string{"unheard panic delete"}}, endings{unheard: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"update", "unheard late start-over"}}, endings{unheard: 1}},
+		{life{code: threads{{{deferred}}}, events: []string{"update", "unheard late delete"}}, endings{unheard: 1}},
 		{life{code: threads{{{signal}, {receive}}}}, endings{byRuns: 1}},
 	} {
 		var seen tally

@@ -103,7 +103,7 @@ func drawEnding(random *rand.Rand) string {
 	switch random.IntN(16) {
 	case 14, 15:
 		return fmt.Sprintf(
-			"unheard %s %s", []string{"lose", "panic"}[random.IntN(2)],
+			"unheard %s %s", []string{"lose", "panic", "late"}[random.IntN(3)],
 			[]string{"start-over", "delete"}[random.IntN(2)],
 		)
 	case 0, 1:

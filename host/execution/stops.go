@@ -64,8 +64,8 @@ func (s *Stops) endOf(ctx context.Context, ref request.Ref, refusal error) error
 
 // awaitEnd waits for the end of a run that was told of a request to end it, and aborts its turns
 // until then. It is not replayed for that: its code may never return.
-func (s *Stops) awaitEnd(ctx context.Context, ref request.Ref, ended <-chan error) error {
-	defer s.cancelTurns(ref.ID)()
+func (s *Stops) awaitEnd(ctx context.Context, ref request.Ref, ended chan error) error {
+	defer s.cancelTurns(ctx, ref, ended)()
 	return s.asked.await(ctx, ref, ended)
 }
 
@@ -95,28 +95,33 @@ func (s *Stops) tellStopped(sent []journal.Sent) {
 // the last look.
 const cancelInterval = 100 * time.Millisecond
 
-// cancelTurns cancels the turns of an execution until stop is called.
-func (s *Stops) cancelTurns(id journal.ID) (stop func()) {
-	done, over := make(chan struct{}), make(chan struct{})
+// cancelTurns cancels the turns of a chain until stop is called.
+func (s *Stops) cancelTurns(ctx context.Context, ref request.Ref, ended chan<- error) (stop func()) {
+	ctx, done := context.WithCancel(ctx)
+	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		ticker := s.asked.deps.Clock.NewTicker(cancelInterval)
 		defer ticker.Stop()
 		for {
-			s.cancelTurn(id)
+			s.cancelTurn(ctx, ref, ended)
 			select {
-			case <-done:
+			case <-ctx.Done():
 				return
 			case <-ticker.Chan():
 			}
 		}
 	}()
-	return func() { close(done); <-over }
+	return func() { done(); <-over }
 }
 
-// cancelTurn cancels the running turn, if there is one.
-func (s *Stops) cancelTurn(id journal.ID) {
-	if r, found := s.runs.Get(id); found {
-		r.progress.cancel()
+// cancelTurn cancels the running turn, if there is one. If it is a turn of another chain, this one may have ended: the
+// run would say so behind that turn, which may take long.
+func (s *Stops) cancelTurn(ctx context.Context, ref request.Ref, ended chan<- error) {
+	if r, found := s.runs.Get(ref.ID); !found || !r.progress.cancel(ref.Chain) {
+		return
+	}
+	if _, err := s.asked.rows.Load(ctx, ref); abi.CodeOf(err) == abi.CodeExecutionNotFound {
+		answer(ended, err)
 	}
 }

@@ -222,7 +222,8 @@ func (g *Guest) admit(body int) {
 	default:
 		g.starved = abi.Errorf(
 			abi.CodeTooManyOps,
-			"the workflow waits for %d ops, and they take more memory than the host has for all ops", len(g.open),
+			"the workflow waits for %d ops, and they take more memory than the host has for those of one workflow",
+			len(g.open),
 		).
 			WithHint("Start the host with a larger --memory and resume the execution, or move it to code that waits " +
 				"for fewer ops at once.")

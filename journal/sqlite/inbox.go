@@ -159,9 +159,13 @@ func (b *batch) countArrival(id journal.ID) error {
 	)
 }
 
+// selectLastPosition finds the row that was put last: rowids ascend as positions do, and both go on above the largest
+// that is there. No index has the positions of all inboxes, and the rows are too many to look at each.
+const selectLastPosition = "SELECT position FROM cruster_inbox WHERE rowid = (SELECT max(rowid) FROM cruster_inbox)"
+
 // lastPosition is the largest in any inbox.
 func lastPosition(conn *sqlite.Conn) (position uint64, err error) {
-	err = run(conn, "SELECT coalesce(max(position), 0) FROM cruster_inbox", nil, func(row *sqlite.Stmt) error {
+	err = run(conn, selectLastPosition, nil, func(row *sqlite.Stmt) error {
 		position = uint64(row.ColumnInt64(0))
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -53,6 +54,71 @@ func TestReceiversLeap(t *testing.T) {
 		return n
 	}
 	require.Equal(t, steps(1), steps(1000))
+}
+
+// The last position is found without a look at all messages, whichever of them were taken, also in a copy of the file.
+func TestLastPosition(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store, err := Open(t.Context(), Config{Dir: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	fences, err := store.ClaimShards(t.Context(), "test")
+	require.NoError(t, err)
+	requireLastPosition(t, store)
+	const receivers, messages = 20, 50
+	to := func(i int) journal.ID { return journal.EntityID("default", "bank/Account", fmt.Sprint(i)) }
+	for i := range receivers {
+		store.send(t, fences, to(i), messages, 1)
+	}
+	requireLastPosition(t, store)
+	for i := range receivers / 2 {
+		store.takeAll(t, fences, to(receivers-1-i))
+	}
+	requireLastPosition(t, store)
+	store.send(t, fences, to(receivers), 1, 1)
+	store.takeAll(t, fences, to(0))
+	requireLastPosition(t, store)
+
+	copied := Config{Dir: t.TempDir()}
+	conn, err := sqlite.OpenConn(filepath.Join(dir, FileName), sqlite.OpenReadWrite)
+	require.NoError(t, err)
+	into := sqlitex.ExecOptions{Args: []any{filepath.Join(copied.Dir, FileName)}}
+	require.NoError(t, sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &into))
+	require.NoError(t, conn.Close())
+	again, err := Open(t.Context(), copied)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, again.Close()) })
+	requireLastPosition(t, again)
+}
+
+// takeAll takes all messages of an entity.
+func (s *Store) takeAll(t *testing.T, fences []journal.Fence, id journal.ID) {
+	envelopes, err := s.Inbox(t.Context(), journal.Receiver{ID: id}, 0)
+	require.NoError(t, err)
+	w := journal.Write{ID: id, Fence: fences[id.Shard()]}
+	for _, e := range envelopes {
+		w.Take = append(w.Take, e.Position)
+	}
+	results, err := s.Commit(t.Context(), []journal.Write{w})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+}
+
+// requireLastPosition compares the last position with those of all messages.
+func requireLastPosition(t *testing.T, store *Store) {
+	t.Helper()
+	var want uint64
+	all := "SELECT coalesce(max(position), 0) FROM cruster_inbox -- all of them"
+	require.NoError(t, run(store.writer, all, nil, func(row *sqlite.Stmt) error {
+		want = uint64(row.ColumnInt64(0))
+		return nil
+	}))
+	stepsOf(t, store.writer, selectLastPosition)
+	last, err := lastPosition(store.writer)
+	require.NoError(t, err)
+	require.Equal(t, want, last)
+	require.Less(t, stepsOf(t, store.writer, selectLastPosition), 100)
 }
 
 // A list of messages reads none of their values: it does not notice that they are damaged.

@@ -22,6 +22,10 @@ type Store interface {
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
 
+// opsParts of queuedParts of Queued are for the ops of one run at most. Beside them it pays for its inbox (an eighth),
+// and the host takes memory for the entities that it calls: it must not wait for itself.
+const opsParts, queuedParts = 6, 8
+
 // GuestDeps are the dependencies of [Guests].
 type GuestDeps struct {
 	// Delivering is the budget of large values on their way from the store to a guest: see package largevalue.
@@ -88,7 +92,7 @@ func (gs *Guests) Admit(ctx context.Context, namespace string, bytes int64, admi
 	if err != nil {
 		return guest.Turn{}, journal.Coded("wait for memory", err)
 	}
-	memory, kept := guest.Memory{Instance: instance, Ops: gs.Queued.Empty()}, false
+	memory, kept := guest.Memory{Instance: instance, Ops: gs.opsMemory()}, false
 	defer func() {
 		if !kept {
 			release(memory)
@@ -103,6 +107,11 @@ func (gs *Guests) Admit(ctx context.Context, namespace string, bytes int64, admi
 		keep(&Admitted{g, memory})
 		return begin(ctx, g)
 	})
+}
+
+// opsMemory is for the ops of a guest.
+func (gs *Guests) opsMemory() *budget.Permit {
+	return gs.Queued.Part(gs.Queued.Total() * opsParts / queuedParts)
 }
 
 // Compute lets the guest of an execution in this namespace run, within the limits of time and of guests at once.

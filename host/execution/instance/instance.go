@@ -147,6 +147,9 @@ func (in *Instance) ReleaseOps() {
 	}
 }
 
+// CountsOps tells whether memory is taken for ops of the ledger that no guest counts.
+func (in *Instance) CountsOps() bool { return in.ops != nil && in.ops.Bytes() > 0 }
+
 // BeginAnew forgets all about the guests of another run.
 func (in *Instance) BeginAnew() { in.SavedSeq, in.room.known = 0, 0 }
 

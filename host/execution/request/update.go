@@ -194,6 +194,8 @@ func (us *Updates) replyTo(
 		return updateReply{outcome: message.OutcomeOf(receipt)}, true
 	case standing == message.Accepted && row.State.Final():
 		return updateReply{err: message.Unanswered(row)}, true
+	case row.State.Final(): // it was deleted, with its messages; one that is still on its way is refused
+		return updateReply{err: ChainGone()}, true
 	}
 	return updateReply{}, false
 }
