@@ -27,7 +27,9 @@ class Workflows(workflow_pb2_grpc.WorkflowServiceServicer):
         self.executions = list(executions)
         self.calls: list[tuple[str, int, str]] = []
 
-    def StartExecution(self, request: workflow_pb2.StartExecutionRequest, _: Any) -> workflow_pb2.StartExecutionResponse:
+    def StartExecution(
+        self, request: workflow_pb2.StartExecutionRequest, _: Any
+    ) -> workflow_pb2.StartExecutionResponse:
         self.calls.append(("start", request.wait.seconds, request.start.workflow))
         return workflow_pb2.StartExecutionResponse(execution=self.executions.pop(0))
 
