@@ -108,8 +108,8 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		grpc.WithInitialConnWindowSize(window),
 		grpc.WithChainUnaryInterceptor(retry.unary),
 		grpc.WithChainStreamInterceptor(retry.stream),
-		// A call that waits for an execution may be silent for days; without pings it would not notice that its host is
-		// gone.
+		// A call that waits for an execution, or a follower, is silent for long; without pings it would not notice that
+		// its host is gone.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
