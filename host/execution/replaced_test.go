@@ -228,8 +228,8 @@ func TestMessagesToARunThatIsReplaced(t *testing.T) {
 	})
 }
 
-// TestUpdateBehindADeletedRun sends an update to an execution, by its name, whose run ends and is deleted meanwhile, and
-// is started again: the caller is answered by the new run, though it is told that the first one is gone.
+// TestUpdateBehindADeletedRun sends an update to an execution, by its name, whose run ends and is deleted meanwhile,
+// and is started again: the caller is answered by the new run, though it is told that the first one is gone.
 func TestUpdateBehindADeletedRun(t *testing.T) {
 	t.Parallel()
 	eachFixture(t, func(t *testing.T, f *fixture) {

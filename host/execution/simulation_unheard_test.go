@@ -13,10 +13,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// endUnheard terminates a run in such a way that its host does not learn of the end, or late: the answer to the commit is
-// lost, the host fails right behind it, or the answer comes late ("lose", "panic", "late"). Before the host looks again,
-// another run has taken its place, or the run was deleted ("start-over", "delete"). All callers must be told, and nothing
-// is held against the other run.
+// endUnheard terminates a run in such a way that its host does not learn of the end, or late: the answer to the commit
+// is lost, the host fails right behind it, or the answer comes late ("lose", "panic", "late"). Before the host looks
+// again, another run has taken its place, or the run was deleted ("start-over", "delete"). All callers must be told,
+// and nothing is held against the other run.
 func (l *living) endUnheard(run *promised, mishap, what string) {
 	before := l.load(run)
 	if before.State.Final() {

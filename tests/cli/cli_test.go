@@ -171,8 +171,8 @@ func describe(ts *testscript.TestScript, kind, name string) (string, error) {
 	return string(out), err
 }
 
-// cmdPushRequest writes the JSON of a cruster.v1.PushModuleRequest, as a shell would with base64: pushrequest MODULE NAME
-// FILE.
+// cmdPushRequest writes the JSON of a cruster.v1.PushModuleRequest, as a shell would with base64: pushrequest MODULE
+// NAME FILE.
 func cmdPushRequest(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: pushrequest MODULE NAME FILE")

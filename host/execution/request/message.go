@@ -21,8 +21,8 @@ func (s *Sender) Signal(ctx context.Context, ref Ref, signal message.Signal) err
 	})
 }
 
-// toCurrent sends something to the execution of a reference. If that names no chain it is sent to the run that is there,
-// also if that takes the place of the first one meanwhile: such a one has not received it.
+// toCurrent sends something to the execution of a reference. If that names no chain it is sent to the run that is
+// there, also if that takes the place of the first one meanwhile: such a one has not received it.
 func (s *Sender) toCurrent(ctx context.Context, ref Ref, send func(row *journal.Execution) error) error {
 	for {
 		row, err := s.Rows.Load(ctx, ref)
