@@ -62,7 +62,7 @@ test: export CARGO_INCREMENTAL = 0
 test: ## Everything that CI runs: lint and verify, then all tests on both stores, with -race in the rooms of the host
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts tools
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-all lint verify test-rust test-clients
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-all lint verify test-rust test-clients
 
 # The one waits for the network, the other for the processor.
 .PHONY: parts tools
@@ -72,11 +72,10 @@ tools:
 	@scripts/tools.sh golangci-lint
 	@scripts/tools.sh grpcurl
 
-# The others run one after the other beside it, and take the processors while tests wait. It shows its output as it
-# comes: its command is marked as another make.
+# The others run one after the other beside it, and take the processors while tests wait.
 .PHONY: test-all
 test-all:
-	+@CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
+	@CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
 
 .PHONY: test-rust
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host; rustdoc

@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # As the product is built, so that its dependencies are compiled once for all;
 # only the race detector needs cgo.
 export CGO_ENABLED=0
-# Make hands its jobserver to commands that it takes for another make.
+# Make hands its jobserver only to commands that look like another make, which tests may be.
 unset MAKEFLAGS MFLAGS
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-test.XXXXXX")
