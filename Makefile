@@ -61,8 +61,8 @@ check: ## Before each commit: words, lint, and the tests on SQLite, of what has 
 test: export CARGO_INCREMENTAL = 0
 test: ## Everything that CI runs: lint and verify, then all tests on both stores, with -race in the rooms of the host
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts tools
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust test-clients
-	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-all lint verify test-rust test-clients
 
 # The one waits for the network, the other for the processor.
 .PHONY: parts tools
@@ -71,6 +71,11 @@ parts:
 tools:
 	@scripts/tools.sh golangci-lint
 	@scripts/tools.sh grpcurl
+
+# The others run one after the other beside it, and take the processors while tests wait.
+.PHONY: test-all
+test-all:
+	@CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
 
 .PHONY: test-rust
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host; rustdoc

@@ -18,6 +18,7 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
@@ -282,40 +283,50 @@ func TestScheduleTicks(t *testing.T) {
 	})
 }
 
-// TestScheduleCrashes crashes the engine at every passing of every fault point of schedules. The
-// starts equal an undisturbed run's, each once.
+// TestScheduleCrashes crashes the engine at every passing of every fault point of schedules, on one store or the other,
+// and in full on both. The starts equal an undisturbed run's, each once.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
-	harness.EachStore(t, func(t *testing.T, store journal.Store) {
-		w := newScheduled(t, store)
-		want := w.scenario()
-		passings := w.passed
-		w.e.Kill()
-		for _, point := range faultpoint.Points {
-			if !strings.HasPrefix(point, "schedule.") {
-				continue
-			}
-			require.Positive(t, passings[point], point)
-			for n := 1; n <= passings[point]; n++ {
-				at := faultpoint.Passing{Point: point, N: n}
-				// The schedule is made anew on the same store: the clock goes on from there.
-				again := &scheduled{
-					t:       t,
-					clock:   clockwork.NewFakeClockAt(halfPast),
-					runtime: w.runtime,
-					store:   store,
-					passed:  map[string]int{},
-					crash:   &at,
+	for turn, kind := range harness.StoreKinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newScheduled(t, harness.Store(t, kind))
+			want := w.scenario()
+			passings := w.passed
+			w.e.Kill()
+			tried := 0
+			for _, point := range faultpoint.Points {
+				if !strings.HasPrefix(point, "schedule.") {
+					continue
 				}
-				again.launch()
-				require.Equal(t, want, again.scenario(), at)
-				again.mu.Lock()
-				require.Nil(t, again.crash, "no crash at %s", at)
-				again.mu.Unlock()
-				require.NoError(t, again.e.Stop(context.Background()))
+				require.Positive(t, passings[point], point)
+				for n := 1; n <= passings[point]; n++ {
+					if tried++; extenttest.Full() || tried%len(harness.StoreKinds) == turn {
+						w.crashAt(faultpoint.Passing{Point: point, N: n}, want)
+					}
+				}
 			}
-		}
-	})
+		})
+	}
+}
+
+// crashAt goes through the scenario with a crash. The schedule is made anew on the same store: the clock goes on from
+// there.
+func (w *scheduled) crashAt(at faultpoint.Passing, want []string) {
+	again := &scheduled{
+		t:       w.t,
+		clock:   clockwork.NewFakeClockAt(halfPast),
+		runtime: w.runtime,
+		store:   w.store,
+		passed:  map[string]int{},
+		crash:   &at,
+	}
+	again.launch()
+	require.Equal(w.t, want, again.scenario(), at)
+	again.mu.Lock()
+	require.Nil(w.t, again.crash, "no crash at %s", at)
+	again.mu.Unlock()
+	require.NoError(w.t, again.e.Stop(context.Background()))
 }
 
 // scenario uses a schedule, deletes it, and tells which executions there are of it.

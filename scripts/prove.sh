@@ -168,7 +168,7 @@ for store in sqlite postgres; do prove differential $store journal/$store 20000 
 for store in sqlite postgres; do prove messages $store host/entity 10000 20 "$processes"; done
 for store in sqlite postgres; do prove kills $store tests/kill9 100 25 1; done
 for store in sqlite postgres; do prove memory $store tests/storm 1 1 1; done
-in_full crash '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself|TestPowerCut)$' tests/crash journal/sqlite
+in_full crash '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself|TestScheduleCrashes|TestPowerCut)$' tests/crash host journal/sqlite
 in_full conformance . tests/conformance
 in_full examples . tests/examples
 in_full faults . tests/faults

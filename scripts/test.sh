@@ -13,6 +13,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # As the product is built, so that its dependencies are compiled once for all;
 # only the race detector needs cgo.
 export CGO_ENABLED=0
+# Make hands its jobserver only to commands that look like another make, which tests may be.
+unset MAKEFLAGS MFLAGS
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-test.XXXXXX")
 trap 'scripts/postgres.sh stop "$work/pg" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
@@ -69,15 +71,15 @@ done
 # It hands pointers into that memory to SQLite, and to look each up in Go's own finds nothing.
 quiet+=(zombiezen.com/go/sqlite=-d=checkptr=0)
 
-# `make lint` has vetted the code. Packages wait for timers, disks and processes: more of
-# them than there are cores keep the cores busy.
-common=(-vet=off -timeout 12h)
+# `make lint` has vetted the code. Tests wait for timers, disks and processes: more of them, and of packages, than
+# there are cores keep the cores busy. tests/crash, alone on two cores, needs a third of its time to compute.
+common=(-vet=off -timeout 12h -parallel $(($(nproc) * 2)))
 # The engine files compiled code under its own version, which a test binary does not know: it is told, so that
 # tests and the hosts that they start use the same.
 engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
 # Without tables for debuggers, which traces do not need, linkers are done sooner.
 common+=(-ldflags "-s -w -X github.com/tetratelabs/wazero/internal/version.version=$engine")
-raced() { CGO_ENABLED=1 go test -race "${common[@]}" "${quiet[@]/#/-gcflags=}" "$@"; }
+raced() { CGO_ENABLED=1 go test -race -trimpath "${common[@]}" "${quiet[@]/#/-gcflags=}" "$@"; }
 
 if [[ $# -gt 0 ]]; then
 	raced -p $(($(nproc) * 2)) "$@"
@@ -91,13 +93,13 @@ export CRUSTER_TEST_CRASH_BINARY=$work/cruster-host-crashpoints
 # whole hosts through the same thing in many settings, mostly by replay, through one move after the other, or through
 # faults of guests. Hosts that are killed, taken over, and overrun with requests are under the detector in
 # tests/faults.
-in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile,upgrade})
+in_settings=$(printf '%s\n' tests/{crash,conformance,examples,golden,hostile,upgrade})
 # So do the stores and the sandbox, whose tests are statements and programs, mostly one at a time, and take three times as
 # long under it. They are under it as the packages above use them, many requests at a time.
-in_depth=$(printf '%s\n' journal/{sqlite,postgres} host/wasm)
+in_depth=$(printf '%s\n' journal/{postgres,sqlite} host/wasm)
 # The detector does not look into other processes: packages that have no host in their own run
 # without it only; tests/entities stays, for the client.
-in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
+in_processes=$(printf '%s\n' tests/{newproject,kill9,storm,clients,operations,pages,cli,release,devloop} bench)
 # It finds nothing where all happens in one goroutine. A package is under it if it, or a test of it, has goroutines, or
 # state for them, or a host. Linking all others a second time would take longer than their tests.
 parallel='\bgo func|^\s*go [a-zA-Z]|\bsync\.|\batomic\.|\bchan\b|\berrgroup\.|\bsynctest\.'
@@ -113,9 +115,15 @@ if grep -rnE --include='*_test.go' "$hosts" $in_processes; then
 	exit 1
 fi
 under() { sed 's|^|github.com/cruster/cruster/|' <<<"$1"; }
+plain() { go test -trimpath "${common[@]}" "$@"; }
+# Three lanes side by side. Packages with other processes wait most: behind the others they would leave the cores idle.
+lanes=()
 # shellcheck disable=SC2046 # one word a package
-go test -trimpath "${common[@]}" -p "$(nproc)" $(under "$unraced") &
-other=$!
+plain -p 1 $(under "$in_processes") &
+lanes+=($!)
+# shellcheck disable=SC2046 # one word a package
+plain -p "$(nproc)" $(under "$unraced" | grep -vxFf <(under "$in_processes")) &
+lanes+=($!)
 
 # go test begins packages in the order of its arguments. The slowest ones come first, so that none of them is left
 # over at the end. All others by import paths, because ./... ends where another module begins: abi and guest-sdk/go
@@ -129,5 +137,5 @@ packages=$({
 failed=0
 # shellcheck disable=SC2086 # one word a package
 raced -p $(($(nproc) + 1)) $packages || failed=1
-wait $other || failed=1
+for lane in "${lanes[@]}"; do wait "$lane" || failed=1; done
 exit $failed

@@ -105,7 +105,7 @@ func openStore(t *testing.T, kind string) journal.Store {
 	case "sqlite":
 		store, err = sqlite.Open(ctx, sqlite.Config{Dir: t.TempDir(), Logger: logger})
 	default:
-		store, err = postgres.Open(ctx, postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: logger})
+		store, err = postgres.Open(ctx, postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Emptied(t), Logger: logger})
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })

@@ -113,11 +113,13 @@ func buildScript(folder, dir string) ([]byte, error) {
 }
 
 // RustProject is the environment of Cargo in a new project that takes the SDK from this tree. Nothing comes over the
-// network, and the SDK and its dependencies are compiled once for all such projects; the files that a project asks for
-// are in its own folder. A Cargo before 1.91 knows no such folder, and compiles them for each.
+// network, and dependencies are compiled once for all such projects, those for Wasm once for the guests as well; the
+// files that a project asks for are in its own folder. A Cargo before 1.91 knows no such folder, and compiles them for
+// each. Tests need no tables for debuggers.
 func RustProject() []string {
 	return []string{
-		"CARGO_NET_OFFLINE=true", "CARGO_BUILD_BUILD_DIR=" + filepath.Join(Root(), ".cache", "rust-projects"),
+		"CARGO_NET_OFFLINE=true", "CARGO_BUILD_BUILD_DIR=" + filepath.Join(Root(), ".cache", "rust"),
+		"CARGO_PROFILE_DEV_DEBUG=none",
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // StoreKinds are the kinds of store that a host can run on.
 var StoreKinds = []string{"sqlite", "postgres"}
 
-// Store opens a fresh store of a kind; it is closed when the test ends. Test packages that use it call pgtest.Main from
-// TestMain.
+// Store opens an empty store of a kind; it is closed when the test ends. Test packages that use it call pgtest.Main
+// from TestMain.
 func Store(t testing.TB, kind string) journal.Store {
 	t.Helper()
 	var store journal.Store
@@ -25,7 +25,7 @@ func Store(t testing.TB, kind string) journal.Store {
 		store, err = sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Logger: Logger(t)})
 	case "postgres":
 		store, err = postgres.Open(t.Context(), postgres.Config{
-			DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: Logger(t),
+			DSN: pgtest.DSN(t), Schema: pgtest.Emptied(t), Logger: Logger(t),
 		})
 	default:
 		t.Fatalf("there is no store of kind %q", kind)

@@ -26,7 +26,12 @@ var private struct {
 // Main runs the tests of a package and then stops the private server. The result is for os.Exit.
 func Main(m *testing.M) int {
 	defer stop()
-	return m.Run()
+	code := m.Run()
+	if err := dropEmptied(); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+		return 1
+	}
+	return code
 }
 
 func stop() {
@@ -59,9 +64,7 @@ func DSN(t testing.TB) string {
 // the schemas and roles of its guests (whose names begin with "NAME__").
 func Schema(t testing.TB) string {
 	t.Helper()
-	var b [6]byte
-	rand.Read(b[:])
-	schema, dsn := "t_"+hex.EncodeToString(b[:]), DSN(t)
+	schema, dsn := newName(), DSN(t)
 	t.Cleanup(func() {
 		if err := drop(context.Background(), dsn, schema); err != nil {
 			t.Errorf("pgtest: drop schema %s: %v", schema, err)
@@ -70,13 +73,18 @@ func Schema(t testing.TB) string {
 	return schema
 }
 
+// newName is a name that nothing on the server has.
+func newName() string {
+	var b [6]byte
+	rand.Read(b[:])
+	return "t_" + hex.EncodeToString(b[:])
+}
+
 // Database makes a database for one test and returns its connection string. When the test ends it is dropped.
 // A test that works on a whole database needs it: others create and drop their schemas in the shared one.
 func Database(t testing.TB) string {
 	t.Helper()
-	var b [6]byte
-	rand.Read(b[:])
-	name, dsn := "t_"+hex.EncodeToString(b[:]), DSN(t)
+	name, dsn := newName(), DSN(t)
 	if err := execute(dsn, `CREATE DATABASE `+name); err != nil {
 		t.Fatalf("pgtest: create database %s: %v", name, err)
 	}
@@ -109,23 +117,38 @@ func execute(dsn, statement string) error {
 	return err
 }
 
+// drop drops a schema, with its guests.
 func drop(ctx context.Context, dsn, schema string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
+	if err := dropGuests(ctx, conn, schema); err != nil {
+		return err
+	}
+	return dropSchema(ctx, conn, schema)
+}
+
+func dropSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
+	if _, err := conn.Exec(ctx, `DROP SCHEMA IF EXISTS `+pgx.Identifier{schema}.Sanitize()+` CASCADE`); err != nil {
+		return fmt.Errorf("drop schema %s: %w", schema, err)
+	}
+	return nil
+}
+
+// dropGuests drops the schemas and roles of a schema's guests.
+func dropGuests(ctx context.Context, conn *pgx.Conn, schema string) error {
 	prefix := schema + "__"
 	schemas, err := names(
-		ctx, conn, `SELECT nspname::text FROM pg_namespace WHERE nspname = $1 OR starts_with(nspname::text, $2)`,
-		schema, prefix,
+		ctx, conn, `SELECT nspname::text FROM pg_namespace WHERE starts_with(nspname::text, $1)`, prefix,
 	)
 	if err != nil {
 		return err
 	}
 	for _, s := range schemas {
-		if _, err := conn.Exec(ctx, `DROP SCHEMA IF EXISTS `+pgx.Identifier{s}.Sanitize()+` CASCADE`); err != nil {
-			return fmt.Errorf("drop schema %s: %w", s, err)
+		if err := dropSchema(ctx, conn, s); err != nil {
+			return err
 		}
 	}
 	roles, err := names(ctx, conn, `SELECT rolname::text FROM pg_roles WHERE starts_with(rolname::text, $1)`, prefix)

@@ -40,7 +40,7 @@ func open(t testing.TB, c postgres.Config) *postgres.Store {
 }
 
 func harness(t *testing.T) storetest.Harness {
-	schema := pgtest.Schema(t)
+	schema := pgtest.Emptied(t)
 	return storetest.Harness{
 		Durable: true, Guest: true, Shared: true,
 		Open:       func(t testing.TB) journal.Store { return open(t, postgres.Config{Schema: schema}) },
@@ -48,7 +48,7 @@ func harness(t *testing.T) storetest.Harness {
 	}
 }
 
-// saveShards copies the table of shards, and puts the copy back.
+// saveShards copies the table of shards, and puts the copy back, once.
 func saveShards(t testing.TB, schema string) (restore func(testing.TB)) {
 	run := func(t testing.TB, sql string) {
 		t.Helper()
@@ -60,7 +60,8 @@ func saveShards(t testing.TB, schema string) (restore func(testing.TB)) {
 	}
 	run(t, `CREATE TABLE SCHEMA.saved AS TABLE SCHEMA.shards`)
 	return func(t testing.TB) {
-		run(t, `BEGIN; DELETE FROM SCHEMA.shards; INSERT INTO SCHEMA.shards TABLE SCHEMA.saved; COMMIT`)
+		run(t, `BEGIN; DELETE FROM SCHEMA.shards; INSERT INTO SCHEMA.shards TABLE SCHEMA.saved; DROP TABLE SCHEMA.saved;
+			COMMIT`)
 	}
 }
 
