@@ -395,7 +395,8 @@ func (f fakeWorkflows) FollowExecution(
 		{
 			Event: &crusterv1.FollowExecutionResponse_Line{
 				Line: &crusterv1.LogLine{
-					LogTime: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3,
+					LogTime: timestamppb.New(noon), Level: 4, Message: "slow\nbank",
+					Activity: "pay", Attempt: 2, Dropped: 3,
 				},
 			},
 		},
