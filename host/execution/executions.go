@@ -118,7 +118,7 @@ func (x *Executions) makeGuests() {
 
 // makeRequests makes the services for the requests of callers.
 func (x *Executions) makeRequests() {
-	x.Ends = request.Ends{Host: x.Host, Rows: x.Rows, Watchers: x.Watchers}
+	x.Ends = request.Ends{Clock: x.Clock, Host: x.Host, Rows: x.Rows, Watchers: x.Watchers}
 	x.Messages = &request.Sender{
 		Clock:     x.Clock,
 		Committer: x.Committer,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/message"
@@ -14,6 +16,7 @@ import (
 
 // Ends has callers wait for the ends of executions.
 type Ends struct {
+	Clock    clockwork.Clock
 	Host     *hoststate.State
 	Rows     Rows
 	Watchers *watch.List
@@ -65,12 +68,12 @@ var errDeleted = ChainGone()
 var ErrWaitOver = errors.New("the wait is over")
 
 // after is a channel that ends a wait; without a bound to it there is none.
-func after(wait time.Duration) (over <-chan time.Time, stop func()) {
+func (e Ends) after(wait time.Duration) (over <-chan time.Time, stop func()) {
 	if wait <= 0 {
 		return nil, func() {}
 	}
-	timer := time.NewTimer(wait)
-	return timer.C, func() { timer.Stop() }
+	timer := e.Clock.NewTimer(wait)
+	return timer.Chan(), func() { timer.Stop() }
 }
 
 // Result waits until the execution has ended or paused, and returns its brief row.
@@ -78,7 +81,7 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) { retu
 
 // ResultWithin is Result, and ErrWaitOver after a wait that is not 0.
 func (w *Waiting) ResultWithin(ctx context.Context, wait time.Duration) (*journal.Execution, error) {
-	over, stop := after(wait)
+	over, stop := w.ends.after(wait)
 	defer stop()
 	return w.result(ctx, over)
 }
@@ -114,7 +117,7 @@ func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 
 // WaitWithin is Wait, and ErrWaitOver after a wait that is not 0.
 func (e Ends) WaitWithin(ctx context.Context, ref Ref, wait time.Duration) (*journal.Execution, error) {
-	over, stop := after(wait)
+	over, stop := e.after(wait)
 	defer stop()
 	return e.wait(ctx, ref, over)
 }
