@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the documentation as far as a script can: every link has a target, each
-# sentence has its line, and code that is shown compiles. That the tests of docs/GUARANTEES.md exist is checked by
+# sentence has its line, diagrams render, and code that is shown compiles. That the tests of docs/GUARANTEES.md exist is checked by
 # scripts/verify.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,6 +18,9 @@ done < <(git ls-files -co --exclude-standard '*.md')
 
 # One sentence a line.
 git ls-files -zco --exclude-standard '*.md' | xargs -0 go run ./scripts/sentences || complain "a page has lines that are not one sentence"
+
+# Diagrams.
+git ls-files -zco --exclude-standard '*.md' | xargs -0 go run ./scripts/diagrams || complain "a diagram would not render"
 
 # Complete Go programs. They are built inside the tree, so that they can import the
 # SDK.
