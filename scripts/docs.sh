@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Checks the documentation as far as a script can: every link has a target, each
-# sentence has its line, diagrams render, and code that is shown compiles. That the tests of docs/GUARANTEES.md exist is checked by
-# scripts/verify.sh.
+# Checks the documentation as far as a script can: every link has a target, each sentence has its line, diagrams render,
+# and code that is shown compiles. That the tests of docs/GUARANTEES.md exist is checked by scripts/verify.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
