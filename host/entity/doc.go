@@ -48,7 +48,7 @@
 // left the host. The guest reports which operation it begins (instance/underway.go), so the host knows which one
 // was under way: those in front of it are run again, then that one by itself, then those behind it,
 // each against the state that the one before it left (batch/run.go). If it fails again it has failed, with a
-// receipt of its own, or is parked if it was sent (parked/parked.go); it has changed nothing.
+// receipt of its own, or is parked if it was sent (batch/park.go); it has changed nothing.
 //
 // An operation that took too long is not run again if it had the whole limit for itself. The limit
 // begins anew with each operation, until the invocation has used up one limit: an invocation takes two at

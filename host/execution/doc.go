@@ -110,7 +110,7 @@
 //	executions.go              New, and the services that callers are handed
 //	start.go, launch.go        starts, with the first turn ahead of the commit (begineagerly.go)
 //	stops.go, query.go, …      the requests of callers, as notices into the boxes of runs (boxes.go, boxmemory.go)
-//	actor.go, park.go          the run as an actor: what it does with notices, and when it rests
+//	actor.go, idle.go          the run as an actor: what it does with notices, and when it rests
 //	receive.go                 one notice; load.go brings the run into memory before that
 //	advance.go, ahead.go       turn after turn, for as long as there is something to deliver
 //	turn.go                    a turn: gather, hand over; committurn.go: decide, commit, release

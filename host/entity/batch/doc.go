@@ -2,7 +2,7 @@
 //
 // A [Worker] performs a [Job] (batch.go): it runs the calls of the job in one invocation (run.go), makes one write
 // of all that they came to, commits it, and answers. A call that crashes or does not end is told from the others
-// and fails alone (run.go); a message that cannot be performed is parked (hopeless.go); a repeated call gets the
+// and fails alone (run.go); a message that cannot be performed is parked (park.go); a repeated call gets the
 // outcome of the first (receipts.go). Locks are jobs of their own (lock.go). A read runs against a commit and
 // commits nothing (read.go).
 //

@@ -170,34 +170,6 @@ func (r *run) operateBefore(calls []*call.Call, in *instance.OperationError, err
 	return errOthers
 }
 
-// blame fails the call that has ended an invocation.
-func (r *run) blame(c *call.Call, err error) {
-	r.worker.Metrics.Crashes.Inc()
-	failure := instance.Crashed(c.Operation, err)
-	instance.LogCrash(r.worker.Logger, c.Ref, c.Operation, failure)
-	r.parkOrFail(c, failure)
-}
-
-// parkOrFail records that a call could not be performed. A message is parked: its failure would reach no caller.
-func (r *run) parkOrFail(c *call.Call, err *abi.Error) {
-	if c.Sent {
-		r.replies[c] = &reply{parked: err}
-		return
-	}
-	r.fail(c, err)
-}
-
-// fail records that a call has failed, and has changed nothing.
-func (r *run) fail(c *call.Call, err *abi.Error) {
-	if c.Position != 0 && c.From.IsZero() {
-		r.worker.Logger.Warn(
-			"an operation has failed whose sender does not wait for it", "entity", c.Ref.String(), "operation",
-			c.Operation, "error", err,
-		)
-	}
-	r.replies[c] = &reply{outcome: abi.Outcome{Error: err}}
-}
-
 // invoke runs calls in one invocation, and takes over their effects.
 func (r *run) invoke(calls []*call.Call) error {
 	body := &abi.Operations{State: r.state, Version: r.version}
