@@ -182,8 +182,7 @@ func (w *watchScreen) deploy(
 			if err := w.line(s.Name, "not deployed; what was deployed before stays"); err != nil {
 				return err
 			}
-			report(w.app.stdout, err, w.app.addrFlagAnywhere())
-			return nil
+			return view.WriteFailure(w.app.stdout, failureOf(err, w.app.addrFlagAnywhere()))
 		})
 		return err
 	}

@@ -128,7 +128,9 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		},
 	} {
 		var out strings.Builder
-		report(&out, tc.err, " --namespace staging")
+		a := newApp(Process{LookupEnv: environment(), Stderr: &out})
+		a.addr, a.namespace = defaultAddr, "staging"
+		a.report(tc.err)
 		require.Equal(t, tc.want, out.String())
 	}
 }

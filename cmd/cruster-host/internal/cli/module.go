@@ -76,7 +76,7 @@ field of the states of entities.
 				resp, err := c.Push(cmd.Context(), req)
 				line.end()
 				if err != nil {
-					return a.showMisfit(err)
+					return err
 				}
 				err = a.emit(view.PushOf(resp, size, req.MoveOpen), func() error {
 					return view.WritePush(a.stdout, resp, size, req.MoveOpen, a.addrFlag())

@@ -57,7 +57,8 @@ func Run(ctx context.Context, p Process) int {
 	root.SetArgs(p.Args)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		report(p.Stderr, err, a.addrFlag())
+		a.output = a.wantedOutput(root, p.Args)
+		a.report(err)
 	}
 	return exitCode(err)
 }
