@@ -28,6 +28,9 @@ const (
 	exitPrivilege   = 13
 	exitStoreGone   = 14
 	exitMisfit      = 15
+	exitExists      = 16
+	exitState       = 17
+	exitForbidden   = 18
 	exitSignal      = 130 // the exit code of shells for a program ended by Ctrl-C
 )
 
@@ -42,7 +45,7 @@ var exits = []struct {
 	{exitOK, "done", true},
 	{exitInternal, "something unexpected went wrong", true},
 	{exitUsage, "the command line or the input is not acceptable", true},
-	{exitNotFound, "there is no such deployment, workflow, execution or entity", false},
+	{exitNotFound, "there is no such module, deployment, workflow, execution or entity", false},
 	{exitFailed, "the workflow or the operation failed, or was interrupted", false},
 	{exitPaused, "the execution is paused", false},
 	{exitUnavailable, "the host is unreachable, shutting down or full", false},
@@ -55,6 +58,9 @@ var exits = []struct {
 	{exitPrivilege, "the database user lacks a right", true},
 	{exitStoreGone, "the files of the embedded store were taken away", true},
 	{exitMisfit, "the module does not fit an open execution, or (module check) what entities have and take", false},
+	{exitExists, "it exists already, or has been done already", false},
+	{exitState, "the state of an execution, an entity or a deployment does not allow it", false},
+	{exitForbidden, "it is not permitted", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -66,6 +72,8 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeHostFault:   exitPaused,
 	abi.CodeMailboxFull: exitUnavailable,
 	abi.CodeOverloaded:  exitUnavailable,
+	// A name, as that of a deployment: its category is for executions, which it keeps from running.
+	abi.CodeModuleNotFound: exitNotFound,
 	// Failures of operations and updates are outcomes, as failures of workflows are.
 	abi.CodeDropped:          exitFailed,
 	abi.CodeInterrupted:      exitFailed,
@@ -111,8 +119,14 @@ func exitCode(err error) int {
 		return code
 	}
 	switch abi.AsError(err).Code.Info().Category {
-	case abi.InvalidArgument, abi.AlreadyExists, abi.FailedPrecondition, abi.PermissionDenied, abi.ResourceExhausted:
+	case abi.InvalidArgument, abi.ResourceExhausted:
 		return exitUsage
+	case abi.AlreadyExists:
+		return exitExists
+	case abi.FailedPrecondition:
+		return exitState
+	case abi.PermissionDenied:
+		return exitForbidden
 	case abi.NotFound:
 		return exitNotFound
 	case abi.Unavailable:
