@@ -75,6 +75,8 @@ type app struct {
 	quiet     time.Duration
 	saying    sync.Mutex // whose holder may write to stderr while a call is under way
 
+	stdinRead bool // standard input holds one value
+
 	addr      string
 	namespace string
 	output    string

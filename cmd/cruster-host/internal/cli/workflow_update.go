@@ -33,7 +33,7 @@ effect once, and the answer is the same.`,
 			req := &crusterv1.UpdateExecutionRequest{
 				Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm,
 			}
-			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
+			return a.askWith(cmd, &ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
 				req.Input = input
 				resp, err := c.Workflows().UpdateExecution(ctx, req)
 				if err != nil {
