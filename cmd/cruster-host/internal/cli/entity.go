@@ -37,15 +37,12 @@ it is there from its first operation on.`,
 // operationFlags are the flags of commands that perform an operation.
 type operationFlags struct {
 	input     valueFlags
-	requestID string
+	requestID requestID
 }
 
 func (f *operationFlags) add(cmd *cobra.Command) {
 	f.input.add(cmd, "input", "the input", notNeeded)
-	cmd.Flags().StringVar(
-		&f.requestID, "request-id", "",
-		"a name of the request: those with the same are performed once, and answered the same",
-	)
+	f.requestID.add(cmd, "are performed once, and answered the same")
 }
 
 // operation is the request of the command line.
@@ -55,7 +52,7 @@ func (a *app) operation(cmd *cobra.Command, f *operationFlags, args []string) (*
 		return nil, err
 	}
 	return &crusterv1.Operation{
-		Namespace: a.namespace, Entity: args[0], Name: args[1], Input: input, RequestId: f.requestID,
+		Namespace: a.namespace, Entity: args[0], Name: args[1], Input: input, RequestId: f.requestID.id(),
 	}, nil
 }
 
@@ -221,7 +218,7 @@ func (a *app) printEntities(entities []*crusterv1.Entity, next string) error {
 }
 
 func (a *app) entityDestroy() *cobra.Command {
-	var requestID string
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "destroy ENTITY",
 		Short: "Delete the state of an entity",
@@ -233,7 +230,7 @@ the same name.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
 				_, err := c.Entities().DestroyEntity(cmd.Context(), &crusterv1.DestroyEntityRequest{
-					Namespace: a.namespace, Entity: args[0], RequestId: requestID,
+					Namespace: a.namespace, Entity: args[0], RequestId: request.id(),
 				})
 				if err != nil {
 					return err
@@ -242,7 +239,7 @@ the same name.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&requestID, "request-id", "", "a name of the request: those with the same are performed once")
+	request.add(cmd, "are performed once")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,9 +11,9 @@ import (
 
 // startFlags are the flags of execute and start.
 type startFlags struct {
-	input                              valueFlags
-	key, rawKey, ifFinished, requestID string
-	timeout                            time.Duration
+	input                   valueFlags
+	key, rawKey, ifFinished string
+	timeout                 time.Duration
 }
 
 func (f *startFlags) add(cmd *cobra.Command) {
@@ -27,14 +26,6 @@ func (f *startFlags) add(cmd *cobra.Command) {
 		"what to do with a finished run under the key: return, restart, restart-failed (unless it completed) or refuse",
 	)
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
-}
-
-// addRequestID adds the flag of commands that have no other request id.
-func (f *startFlags) addRequestID(cmd *cobra.Command) {
-	cmd.Flags().StringVar(
-		&f.requestID, "request-id", "",
-		"makes it safe to repeat the command with --if-finished: those with the same id start one run",
-	)
 }
 
 // startOptions makes the request of a start.
@@ -51,10 +42,6 @@ func (a *app) startOptions(f *startFlags, cmd *cobra.Command, workflow string) (
 		if start.IfFinished, err = parseIfFinished(f.ifFinished); err != nil {
 			return nil, err
 		}
-		start.RequestId = rand.Text() // the client repeats unanswered requests
-	}
-	if f.requestID != "" {
-		start.RequestId = f.requestID
 	}
 	switch {
 	case cmd.Flags().Changed("key"):

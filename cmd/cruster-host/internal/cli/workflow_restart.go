@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
-
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -29,7 +27,8 @@ func parseIfFinished(s string) (crusterv1.IfFinished, error) {
 
 func (a *app) workflowRestart() *cobra.Command {
 	var input valueFlags
-	var to, requestID string
+	var to string
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "restart EXECUTION",
 		Short: "Start a new run of a finished execution",
@@ -48,10 +47,7 @@ over is refused: interrupt it first.`,
 				return err
 			}
 			req := &crusterv1.RestartExecutionRequest{
-				Namespace: a.namespace, Execution: args[0], Input: given, To: to, RequestId: requestID,
-			}
-			if requestID == "" {
-				req.RequestId = rand.Text()
+				Namespace: a.namespace, Execution: args[0], Input: given, To: to, RequestId: request.id(),
 			}
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Workflows().RestartExecution(cmd.Context(), req)
@@ -65,9 +61,7 @@ over is refused: interrupt it first.`,
 	}
 	input.add(cmd, "input", "the request", "that of the run that is over if there is none")
 	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest or the beginning of one")
-	cmd.Flags().StringVar(
-		&requestID, "request-id", "", "makes it safe to repeat the command: those with the same id start one run",
-	)
+	request.add(cmd, "start one run")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,16 +13,13 @@ import (
 // signalFlags are the flags of a signal.
 type signalFlags struct {
 	value     valueFlags
-	requestID string
+	requestID requestID
 }
 
 // add adds the flags; name is that of the flag with the value.
 func (f *signalFlags) add(cmd *cobra.Command, name string) {
 	f.value.add(cmd, name, "the value of the signal", notNeeded)
-	cmd.Flags().StringVar(
-		&f.requestID, "request-id", "",
-		"makes it safe to repeat the command: a signal with the same id is received once",
-	)
+	f.requestID.add(cmd, "send one signal")
 }
 
 // signalOptions makes the request of a signal.
@@ -32,7 +28,8 @@ func (a *app) signalOptions(f *signalFlags, cmd *cobra.Command, name string) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.SignalOptions{Name: name, Value: value, RequestId: f.requestID}, nil
+	// That of a start is the signal's.
+	return &crusterv1.SignalOptions{Name: name, Value: value, RequestId: f.requestID.id()}, nil
 }
 
 func (a *app) workflowSignal() *cobra.Command {
@@ -90,10 +87,6 @@ it if it is not there. Start and signal are durable together, or neither is.
 			options, err := a.startOptions(&start, cmd, args[0])
 			if err != nil {
 				return err
-			}
-			options.RequestId = "" // the signal's is meant
-			if options.GetIfFinished() != 0 && signal.GetRequestId() == "" {
-				signal.RequestId = rand.Text()
 			}
 			ctx, cancel := bounded(cmd.Context(), start.timeout)
 			defer cancel()
