@@ -32,7 +32,7 @@ func TestCommandsWaitOutARestart(t *testing.T) {
 	run("workflow", "start", "approval/RequestApproval", "--input", `{"document":"no"}`)
 
 	for _, args := range [][]string{
-		{"deferred", "resolve", "approval/RequestApproval/yes", "approved", "--value", `{"approved":true,"by":"ada"}`},
+		{"deferred", "resolve", "approval/RequestApproval/yes", "approved", "--input", `{"approved":true,"by":"ada"}`},
 		{"deferred", "reject", "approval/RequestApproval/no", "approved", "--error", "not signed"},
 		{"module", "push", filepath.Join(modules, "orders.wasm"), "--name", "orders"},
 	} {

@@ -34,7 +34,7 @@ type ApprovalResult struct {
 
 // Approved is settled from outside:
 //
-//	cruster-host deferred resolve EXECUTION approved --value '{"approved":true,"by":"ada"}'
+//	cruster-host deferred resolve EXECUTION approved --input '{"approved":true,"by":"ada"}'
 var Approved = cruster.NewDeferred[Decision]("approved")
 
 // RequestApproval asks for the approval of a document, once per document.

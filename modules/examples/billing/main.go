@@ -41,8 +41,8 @@ type Cancellation struct {
 
 // The signals of an execution, and its values that are seen from outside:
 //
-//	cruster-host workflow signal EXECUTION change_plan --value '{"cents":700}'
-//	cruster-host workflow signal EXECUTION cancel --value '{"reason":"moved away"}'
+//	cruster-host workflow signal EXECUTION change_plan --input '{"cents":700}'
+//	cruster-host workflow signal EXECUTION cancel --input '{"reason":"moved away"}'
 //	cruster-host workflow state EXECUTION charged
 //	cruster-host workflow list --where customer=ada
 var (

@@ -39,8 +39,8 @@ type SubscriptionStatus struct {
 
 // The signals and the query of a subscription:
 //
-//	cruster-host workflow signal EXECUTION change_plan --value '{"plan":"large"}'
-//	cruster-host workflow signal EXECUTION cancel --value '{"reason":"too much"}'
+//	cruster-host workflow signal EXECUTION change_plan --input '{"plan":"large"}'
+//	cruster-host workflow signal EXECUTION cancel --input '{"reason":"too much"}'
 //	cruster-host workflow query EXECUTION status
 var (
 	ChangePlan = cruster.NewSignal[NewPlan]("change_plan")

@@ -38,7 +38,7 @@ type QuorumResult struct {
 
 // Votes are settled from outside, one for each of the people asked:
 //
-//	cruster-host deferred resolve EXECUTION vote-ada --value '{"agrees":true}'
+//	cruster-host deferred resolve EXECUTION vote-ada --input '{"agrees":true}'
 var Votes = cruster.NewDynamicDeferred[Vote]("vote-")
 
 // Decide asks for votes on a proposal, once per proposal.

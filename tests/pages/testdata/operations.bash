@@ -3,7 +3,7 @@ cruster-host serve --store "sqlite:$PWD/data"
 cruster-host module push bin/modules/buggy.wasm --name change
 for key in failed moved resumed; do # they are paused by a bug
 	cruster-host workflow start change/Order --raw-key "$key" --input "\"$key\""
-	cruster-host deferred resolve "change/Order/$key" gate --value true
+	cruster-host deferred resolve "change/Order/$key" gate --input true
 	! cruster-host workflow wait "change/Order/$key" || exit 1
 done
 cruster-host module push bin/modules/base.wasm --name change

@@ -12,28 +12,22 @@ import (
 
 // askFlags are the flags of commands that ask an execution something and print the answer.
 type askFlags struct {
-	input   string
+	input   valueFlags
 	timeout time.Duration
 }
 
 func (f *askFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(
-		&f.input, "input", "", "the input as JSON; - reads it from standard input; not needed if no field is required",
-	)
+	f.input.add(cmd, "input", "the input", notNeeded)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
 }
 
 // askWith has ask send the input that the flags give; nil if they give none.
 func (a *app) askWith(
-	cmd *cobra.Command, f askFlags, ask func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error,
+	cmd *cobra.Command, f *askFlags, ask func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error,
 ) error {
-	var input *crusterv1.Payload
-	if cmd.Flags().Changed("input") {
-		text, err := a.readInput(f.input, "")
-		if err != nil {
-			return err
-		}
-		input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
+	input, err := a.value(cmd, &f.input)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := bounded(cmd.Context(), f.timeout)
 	defer cancel()

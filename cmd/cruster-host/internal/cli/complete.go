@@ -45,12 +45,13 @@ var fixedWords = map[string][]string{
 // paths are the flags whose values are files or folders. Where nothing is known of a word it is none of these, and
 // files are not offered.
 var paths = map[string]cobra.ShellCompDirective{
-	"cache-dir":  cobra.ShellCompDirectiveFilterDirs,
-	"data-dir":   cobra.ShellCompDirectiveFilterDirs,
-	"input-file": cobra.ShellCompDirectiveDefault,
-	"sdk":        cobra.ShellCompDirectiveFilterDirs,
-	"store":      cobra.ShellCompDirectiveDefault,
-	"watch":      cobra.ShellCompDirectiveFilterDirs,
+	"cache-dir":         cobra.ShellCompDirectiveFilterDirs,
+	"data-dir":          cobra.ShellCompDirectiveFilterDirs,
+	"input-file":        cobra.ShellCompDirectiveDefault,
+	"signal-input-file": cobra.ShellCompDirectiveDefault,
+	"sdk":               cobra.ShellCompDirectiveFilterDirs,
+	"store":             cobra.ShellCompDirectiveDefault,
+	"watch":             cobra.ShellCompDirectiveFilterDirs,
 }
 
 // completes has the shell complete the arguments of commands and the values of their flags, by
@@ -84,28 +85,37 @@ func (a *app) completes(root *cobra.Command) {
 		args["workflow "+verb] = a.completeExecution(client.Paused)
 	}
 	named := map[string]workflowNames{
-		"deferred reject":  deferredNames,
-		"deferred resolve": deferredNames,
-		"workflow query":   namesOf((*crusterv1.WorkflowInfo).GetQueries),
-		"workflow signal":  namesOf((*crusterv1.WorkflowInfo).GetSignals),
-		"workflow state":   namesOf((*crusterv1.WorkflowInfo).GetState),
-		"workflow update":  namesOf((*crusterv1.WorkflowInfo).GetUpdates),
+		"deferred reject":            deferredNames,
+		"deferred resolve":           deferredNames,
+		"workflow query":             namesOf((*crusterv1.WorkflowInfo).GetQueries),
+		"workflow signal":            namesOf((*crusterv1.WorkflowInfo).GetSignals),
+		"workflow signal-with-start": namesOf((*crusterv1.WorkflowInfo).GetSignals),
+		"workflow state":             namesOf((*crusterv1.WorkflowInfo).GetState),
+		"workflow update":            namesOf((*crusterv1.WorkflowInfo).GetUpdates),
 	}
 	flags := map[string]map[string]completion{
 		"entity list": {"type": a.completeEntityType}, "schedule update": {"workflow": a.completeWorkflow},
 		"module push": {"name": a.completeDeployment}, "module check": {"name": a.completeDeployment},
 		"workflow list": {"workflow": a.completeWorkflow}, "workflow move": {"workflow": a.completeWorkflow},
-		"workflow signal": {"start": a.completeWorkflow},
 	}
 	for path, complete := range args {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
 			cmd.ValidArgsFunction = a.firstArgument(complete)
 		}
 	}
-	states := map[string]client.State{"deferred": client.Running}
+	subject := func(cmd *cobra.Command) completion {
+		switch {
+		case cmd.Name() == "signal-with-start":
+			return a.completeWorkflow
+		case cmd.Parent().Name() == "deferred":
+			return a.completeExecution(client.Running)
+		default:
+			return a.completeExecution("")
+		}
+	}
 	for path, names := range named {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
-			cmd.ValidArgsFunction = a.executionAndName(states[cmd.Parent().Name()], names)
+			cmd.ValidArgsFunction = a.subjectAndName(subject(cmd), names)
 		}
 	}
 	inOrder := map[string][]following{
@@ -150,17 +160,13 @@ func completeFixed(cmd *cobra.Command, flags *pflag.FlagSet) {
 	}
 }
 
-// executionAndName completes an execution of a state or of all, unless --start names its workflow, and
-// then the name of something that can be sent to it.
-func (a *app) executionAndName(state client.State, names workflowNames) cobra.CompletionFunc {
-	execution := a.asking(a.completeExecution(state))
+// subjectAndName completes an execution or a workflow, and then the name of something that can be sent to it.
+func (a *app) subjectAndName(subject completion, names workflowNames) cobra.CompletionFunc {
+	first := a.asking(subject)
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		if start := cmd.Flags().Lookup("start"); start != nil && start.Changed {
-			args = append([]string{start.Value.String()}, args...)
-		}
 		switch len(args) {
 		case 0:
-			return execution(cmd, args, word)
+			return first(cmd, args, word)
 		case 1:
 			return a.asking(a.completeName(args[0], names))(cmd, args, word)
 		default:

@@ -18,29 +18,28 @@ the workflow awaits it, and only once: the first settlement stands.
 'module describe' shows the promises of a workflow and their types; nothing else
 is settled.`,
 		`  cruster-host deferred resolve approvals/Approve/doc-7 decision \
-    --value '{"approved":true}'`,
+    --input '{"approved":true}'`,
 		a.deferredResolve(),
 		a.deferredReject(),
 	)
 }
 
 func (a *app) deferredResolve() *cobra.Command {
-	var value string
+	var value valueFlags
 	cmd := &cobra.Command{
 		Use:   "resolve EXECUTION NAME",
 		Short: "Settle a promise with a value",
 		Long:  "Settle a promise of an execution with a value.",
 		Example: `  cruster-host deferred resolve approvals/Approve/doc-7 decision \
-    --value '{"approved":true}'`,
+    --input '{"approved":true}'`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &crusterv1.ResolveDeferredRequest{Namespace: a.namespace, Execution: args[0], Name: args[1]}
-			if cmd.Flags().Changed("value") {
-				text, err := a.readInput(value, "")
-				if err != nil {
-					return err
-				}
-				req.Value = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
+			given, err := a.value(cmd, &value)
+			if err != nil {
+				return err
+			}
+			req := &crusterv1.ResolveDeferredRequest{
+				Namespace: a.namespace, Execution: args[0], Name: args[1], Value: given,
 			}
 			return a.withClient(func(c *client.Client) error {
 				if _, err := c.Deferreds().ResolveDeferred(cmd.Context(), req); err != nil {
@@ -50,9 +49,7 @@ func (a *app) deferredResolve() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(
-		&value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required",
-	)
+	value.add(cmd, "input", "the value", notNeeded)
 	return cmd
 }
 

@@ -22,9 +22,9 @@ import (
 )
 
 // watchFolders builds the modules of the sources and deploys them to the host, which listens where
-// a.addr says, until ctx is done. data is the folder of its store; anyway deploys modules that a
-// push would refuse without --yes.
-func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data string, anyway bool) error {
+// a.addr says, until ctx is done. data is the folder of its store; force deploys modules that a
+// push would refuse without --force.
+func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data string, force bool) error {
 	data, err := filepath.Abs(data)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 		data = direct
 	}
 	return a.withClient(func(c *client.Client) error {
-		screen := &watchScreen{app: a, anyway: anyway}
+		screen := &watchScreen{app: a, force: force}
 		var loops sync.WaitGroup
 		for _, s := range sources {
 			loop := &devloop.Loop{
@@ -55,8 +55,8 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 
 // A watchScreen shows people the state of the sources. Each message is on the screen as a whole.
 type watchScreen struct {
-	app    *app
-	anyway bool // --yes
+	app   *app
+	force bool
 
 	mu     sync.Mutex      // guards writes to the app's standard output
 	hinted map[string]bool // the deployments that it was said of how to run them; guarded by mu
@@ -140,7 +140,7 @@ func asLines(s string) string {
 }
 
 // deploy sees which open executions the module fits, and deploys it also if it fits none: no execution goes on with it
-// unless it is moved. The states of entities are another thing: see --yes. A module that is deployed already is left
+// unless it is moved. The states of entities are another thing: see --force. A module that is deployed already is left
 // alone.
 func (w *watchScreen) deploy(
 	ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte,
@@ -172,7 +172,7 @@ func (w *watchScreen) deploy(
 	summary, err := w.check(ctx, c, s.Name, digest, binary)
 	var resp *crusterv1.PushResult
 	if err == nil {
-		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary, TakeAway: w.anyway})
+		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary, TakeAway: w.force})
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // a newer build reports its outcome
@@ -182,8 +182,7 @@ func (w *watchScreen) deploy(
 			if err := w.line(s.Name, "not deployed; what was deployed before stays"); err != nil {
 				return err
 			}
-			report(w.app.stdout, err, w.app.addrFlagAnywhere())
-			return nil
+			return view.WriteFailure(w.app.stdout, failureOf(err, w.app.addrFlagAnywhere()))
 		})
 		return err
 	}
@@ -228,7 +227,7 @@ func (w *watchScreen) check(
 				break
 			}
 			if abi.CodeOf(err) == abi.CodeStateLost {
-				summary.Types = abi.AsError(err).Message // the push says it, unless it is to be made anyway
+				summary.Types = abi.AsError(err).Message // the push says it, unless it is forced
 				break
 			}
 			if err != nil {

@@ -35,29 +35,25 @@ it is there from its first operation on.`,
 }
 
 // operationFlags are the flags of commands that perform an operation.
-type operationFlags struct{ input, inputFile, requestID string }
+type operationFlags struct {
+	input     valueFlags
+	requestID requestID
+}
 
 func (f *operationFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.input, "input", "", "the input as JSON; - reads it from standard input")
-	cmd.Flags().StringVar(&f.inputFile, "input-file", "", "a file that holds the input as JSON; - reads standard input")
-	cmd.Flags().StringVar(
-		&f.requestID, "request-id", "",
-		"a name of the request: those with the same are performed once, and answered the same",
-	)
-	cmd.MarkFlagsMutuallyExclusive("input", "input-file")
+	f.input.add(cmd, "input", "the input", notNeeded)
+	f.requestID.add(cmd, "are performed once, and answered the same")
 }
 
 // operation is the request of the command line.
-func (a *app) operation(f *operationFlags, args []string) (*crusterv1.Operation, error) {
-	input, err := a.readInput(f.input, f.inputFile)
+func (a *app) operation(cmd *cobra.Command, f *operationFlags, args []string) (*crusterv1.Operation, error) {
+	input, err := a.value(cmd, &f.input)
 	if err != nil {
 		return nil, err
 	}
-	o := &crusterv1.Operation{Namespace: a.namespace, Entity: args[0], Name: args[1], RequestId: f.requestID}
-	if input != "" {
-		o.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: input}}
-	}
-	return o, nil
+	return &crusterv1.Operation{
+		Namespace: a.namespace, Entity: args[0], Name: args[1], Input: input, RequestId: f.requestID.id(),
+	}, nil
 }
 
 func (a *app) entityCall() *cobra.Command {
@@ -73,7 +69,7 @@ answer. One whose --timeout passes may still be performed.`,
   cruster-host entity call bank/Account/ada balance`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.operation(&f, args)
+			o, err := a.operation(cmd, &f, args)
 			if err != nil {
 				return err
 			}
@@ -113,7 +109,7 @@ returns when the message is durable.`,
 		Example: "  cruster-host entity send bank/Account/ada deposit --input 500",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.operation(&f, args)
+			o, err := a.operation(cmd, &f, args)
 			if err != nil {
 				return err
 			}
@@ -222,7 +218,7 @@ func (a *app) printEntities(entities []*crusterv1.Entity, next string) error {
 }
 
 func (a *app) entityDestroy() *cobra.Command {
-	var requestID string
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "destroy ENTITY",
 		Short: "Delete the state of an entity",
@@ -234,7 +230,7 @@ the same name.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
 				_, err := c.Entities().DestroyEntity(cmd.Context(), &crusterv1.DestroyEntityRequest{
-					Namespace: a.namespace, Entity: args[0], RequestId: requestID,
+					Namespace: a.namespace, Entity: args[0], RequestId: request.id(),
 				})
 				if err != nil {
 					return err
@@ -243,7 +239,7 @@ the same name.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&requestID, "request-id", "", "a name of the request: those with the same are performed once")
+	request.add(cmd, "are performed once")
 	return cmd
 }
 

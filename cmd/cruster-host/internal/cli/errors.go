@@ -9,6 +9,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 type codeView struct {
@@ -18,19 +19,6 @@ type codeView struct {
 	Hint      string   `json:"hint"`
 	Retryable bool     `json:"retryable"`
 	Blame     string   `json:"blame"`
-}
-
-var categoryNames = map[abi.Category]string{
-	abi.Internal:           "INTERNAL",
-	abi.InvalidArgument:    "INVALID_ARGUMENT",
-	abi.NotFound:           "NOT_FOUND",
-	abi.AlreadyExists:      "ALREADY_EXISTS",
-	abi.FailedPrecondition: "FAILED_PRECONDITION",
-	abi.ResourceExhausted:  "RESOURCE_EXHAUSTED",
-	abi.Unavailable:        "UNAVAILABLE",
-	abi.DeadlineExceeded:   "DEADLINE_EXCEEDED",
-	abi.PermissionDenied:   "PERMISSION_DENIED",
-	abi.Aborted:            "ABORTED",
 }
 
 var blameNames = map[abi.Blame]string{
@@ -55,9 +43,9 @@ func (a *app) errorsCommand() *cobra.Command {
 					continue
 				}
 				views = append(views, codeView{
-					c.Code, categoryNames[c.Category], c.Title, c.Hint, c.Retryable, blameNames[c.Blame],
+					c.Code, view.Category(c.Category), c.Title, c.Hint, c.Retryable, blameNames[c.Blame],
 				})
-				rows = append(rows, []string{string(c.Code), categoryNames[c.Category], c.Title, c.Hint})
+				rows = append(rows, []string{string(c.Code), view.Category(c.Category), c.Title, c.Hint})
 			}
 			if len(views) == 0 {
 				return usage.Errorf("there is no code %q", args[0])
@@ -118,7 +106,7 @@ func (a *app) printErrorsPage() error {
 		for _, c := range abi.Codes {
 			if strings.HasPrefix(string(c.Code), "CR-"+family.digit) {
 				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
-					c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable),
+					c.Code, view.Category(c.Category), cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable),
 					blameNames[c.Blame],
 				)
 			}

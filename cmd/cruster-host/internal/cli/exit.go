@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/cruster/cruster/abi"
 	client "github.com/cruster/cruster/clients/go"
@@ -31,6 +28,9 @@ const (
 	exitPrivilege   = 13
 	exitStoreGone   = 14
 	exitMisfit      = 15
+	exitExists      = 16
+	exitState       = 17
+	exitForbidden   = 18
 	exitSignal      = 130 // the exit code of shells for a program ended by Ctrl-C
 )
 
@@ -45,7 +45,7 @@ var exits = []struct {
 	{exitOK, "done", true},
 	{exitInternal, "something unexpected went wrong", true},
 	{exitUsage, "the command line or the input is not acceptable", true},
-	{exitNotFound, "there is no such deployment, workflow, execution or entity", false},
+	{exitNotFound, "there is no such module, deployment, workflow, execution or entity", false},
 	{exitFailed, "the workflow or the operation failed, or was interrupted", false},
 	{exitPaused, "the execution is paused", false},
 	{exitUnavailable, "the host is unreachable, shutting down or full", false},
@@ -58,6 +58,9 @@ var exits = []struct {
 	{exitPrivilege, "the database user lacks a right", true},
 	{exitStoreGone, "the files of the embedded store were taken away", true},
 	{exitMisfit, "the module does not fit an open execution, or (module check) what entities have and take", false},
+	{exitExists, "it exists already, or has been done already", false},
+	{exitState, "the state of an execution, an entity or a deployment does not allow it", false},
+	{exitForbidden, "it is not permitted", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -69,6 +72,8 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeHostFault:   exitPaused,
 	abi.CodeMailboxFull: exitUnavailable,
 	abi.CodeOverloaded:  exitUnavailable,
+	// A name, as that of a deployment: its category is for executions, which it keeps from running.
+	abi.CodeModuleNotFound: exitNotFound,
 	// Failures of operations and updates are outcomes, as failures of workflows are.
 	abi.CodeDropped:          exitFailed,
 	abi.CodeInterrupted:      exitFailed,
@@ -114,8 +119,14 @@ func exitCode(err error) int {
 		return code
 	}
 	switch abi.AsError(err).Code.Info().Category {
-	case abi.InvalidArgument, abi.AlreadyExists, abi.FailedPrecondition, abi.PermissionDenied, abi.ResourceExhausted:
+	case abi.InvalidArgument, abi.ResourceExhausted:
 		return exitUsage
+	case abi.AlreadyExists:
+		return exitExists
+	case abi.FailedPrecondition:
+		return exitState
+	case abi.PermissionDenied:
+		return exitForbidden
 	case abi.NotFound:
 		return exitNotFound
 	case abi.Unavailable:
@@ -127,63 +138,44 @@ func exitCode(err error) int {
 	}
 }
 
-// report writes an error the way people and scripts read it: one line with the code, one with the
-// remedy. addrFlag holds the flags that a suggested command needs to reach the same host.
-func report(w io.Writer, err error, addrFlag string) {
+// report writes an error to standard error, in the form that the command line asks for.
+func (a *app) report(err error) {
+	f := failureOf(err, a.addrFlag())
+	// There is nowhere to report a failure to write to.
+	if a.output == "json" || a.output == "jsonl" {
+		_ = view.WriteFailureJSON(a.stderr, f)
+		return
+	}
+	_ = view.WriteFailure(a.stderr, f)
+}
+
+// failureOf is the part of an error that people and scripts read. addrFlag holds the flags that a suggested command
+// needs to reach the same host.
+func failureOf(err error, addrFlag string) view.Failure {
 	var mistake *usage.Error
 	if errors.As(err, &mistake) {
-		fmt.Fprintf(w, "error: %v\n", err)
+		f := view.Failure{Category: view.CategoryUsage, Message: err.Error()}
 		if mistake.HelpExplains() {
-			fmt.Fprintln(w, "hint: add --help to the command to see how it is used")
+			f.Hint = "add --help to the command to see how it is used"
 		}
-		return
+		return f
 	}
 	if errors.Is(err, context.Canceled) {
-		// Not "interrupted": executions can be interrupted, and none was.
-		fmt.Fprintln(
-			w,
-			"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command "+
-				"again to see how it ends.",
-		)
-		return
+		return view.Failure{
+			Category: view.CategoryCancelled,
+			// Not "interrupted": executions can be interrupted, and none was.
+			Message: "stopped before the host answered",
+			Hint:    "What the host was asked to do goes on: run the command again to see how it ends.",
+		}
 	}
-	coded := abi.AsError(err)
-	message := coded.Error()
+	f := view.FailureOf(abi.AsError(err))
 	var failed *client.RunError
 	if errors.As(err, &failed) {
-		message = fmt.Sprintf("%s: %s %s: %s", coded.Code, failed.Execution, stateText(failed.State), coded.Message)
-		if coded.Code == "" {
-			message = strings.TrimPrefix(message, ": ")
-		}
+		f = f.OfExecution(failed.Execution, failed.State, addrFlag)
 	}
 	var misfit *client.Misfit
 	if errors.As(err, &misfit) {
-		message = view.FirstLine(message)
+		f = f.WithDiff(misfit.Diff)
 	}
-	fmt.Fprintf(w, "error: %s\n", message)
-	if misfit != nil {
-		_ = view.WriteDiff(w, misfit.Diff) // as the lines around it: there is nowhere to report a failure to
-	}
-	if coded.Type != "" {
-		fmt.Fprintf(w, "type: %s\n", coded.Type)
-	}
-	hint := coded.Hint
-	if failed != nil {
-		hint = view.FailureHint(coded.Code, coded.Message, hint)
-	}
-	if hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", hint)
-	}
-	if failed != nil && failed.State == client.Paused {
-		for _, command := range view.RecoveryCommands(coded.Code, failed.Execution, addrFlag) {
-			fmt.Fprintf(w, "next: %s\n", command)
-		}
-	}
-}
-
-func stateText(s client.State) string {
-	if s == client.Failed {
-		return string(s)
-	}
-	return "is " + string(s)
+	return f
 }

@@ -23,11 +23,19 @@ func TestExitCodes(t *testing.T) {
 		exitInternal: {errors.New("x"), abi.Errorf(abi.CodeInternal, "x")},
 		exitSignal:   {context.Canceled, fmt.Errorf("y: %w", context.Canceled)},
 		exitUsage: {
-			usage.Errorf("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeDeferredSettled, "x"),
-			abi.Errorf(abi.CodeNotPaused, "x"),
+			usage.Errorf("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeTooManySchedules, "x"),
 		},
+		exitExists: {
+			abi.Errorf(abi.CodeDeferredSettled, "x"), abi.Errorf(abi.CodeScheduleExists, "x"),
+			fmt.Errorf("y: %w", abi.Errorf(abi.CodeForkExists, "x")),
+		},
+		exitState: {
+			abi.Errorf(abi.CodeNotPaused, "x"), abi.Errorf(abi.CodeStateLost, "x"), abi.Errorf(abi.CodeSettingsInUse, "x"),
+		},
+		exitForbidden: {abi.Errorf(abi.CodeSQLForbidden, "x"), abi.Errorf(abi.CodeHTTPForbidden, "x")},
 		exitNotFound: {
-			abi.Errorf(abi.CodeExecutionNotFound, "x"), fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x")),
+			abi.Errorf(abi.CodeExecutionNotFound, "x"), abi.Errorf(abi.CodeModuleNotFound, "x"),
+			fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x")),
 		},
 		exitFailed: {
 			&client.RunError{State: client.Failed, Cause: abi.Errorf(abi.CodeDeadline, "x")},
@@ -128,7 +136,9 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		},
 	} {
 		var out strings.Builder
-		report(&out, tc.err, " --namespace staging")
+		a := newApp(Process{LookupEnv: environment(), Stderr: &out})
+		a.addr, a.namespace = defaultAddr, "staging"
+		a.report(tc.err)
 		require.Equal(t, tc.want, out.String())
 	}
 }

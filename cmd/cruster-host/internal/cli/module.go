@@ -48,14 +48,14 @@ Configuration and HTTP grants stay as they are, but for what the push sets or
 takes away: --config and --allow-http add to them, --unset-config and
 --revoke-http take one away, --replace-config and --replace-http all that are
 not given. If the deployment has open executions, which may use what is taken
-away, that is refused without --yes. So is code that has no place any more for a
-field of the states of entities.
+away, that is refused without --force. So is code that has no place any more for
+a field of the states of entities.
 
 ` + exitHelp,
 		Example: `  cruster-host module push orders.wasm --name orders
   cruster-host module push pay.wasm --name pay --config API_KEY=secret \
     --allow-http api.example.com
-  cruster-host module push pay.wasm --name pay --unset-config API_KEY --yes
+  cruster-host module push pay.wasm --name pay --unset-config API_KEY --force
   cruster-host module push orders.wasm --name orders --check --move-open`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,7 +76,7 @@ field of the states of entities.
 				resp, err := c.Push(cmd.Context(), req)
 				line.end()
 				if err != nil {
-					return a.showMisfit(err)
+					return err
 				}
 				err = a.emit(view.PushOf(resp, size, req.MoveOpen), func() error {
 					return view.WritePush(a.stdout, resp, size, req.MoveOpen, a.addrFlag())
@@ -99,7 +99,7 @@ field of the states of entities.
 	flags.StringArrayVar(&req.RevokeHTTP, "revoke-http", nil, "a host that they may not call any more; may be repeated")
 	flags.BoolVar(&req.ReplaceHTTP, "replace-http", false, "take away the grants that are not given with --allow-http")
 	flags.BoolVar(
-		&req.TakeAway, "yes", false,
+		&req.TakeAway, "force", false,
 		"deploy it although it takes away settings that open executions may use, or does not fit states of entities "+
 			"or what is sent to them",
 	)

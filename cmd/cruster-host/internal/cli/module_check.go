@@ -93,7 +93,7 @@ func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckReques
 		WithHint("Keep the steps that have run as they were, or guard the change with Patched. Those that do not fit " +
 			"stay on the module that they are on.")
 	if refusal != nil {
-		differ.Message += "; a push of it is refused without --yes: " + summary.Types
+		differ.Message += "; a push of it is refused without --force: " + summary.Types
 		differ.Hint += " " + abi.AsError(refusal).Hint
 	}
 	return differ

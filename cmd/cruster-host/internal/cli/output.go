@@ -2,9 +2,10 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
+	"strings"
 
-	client "github.com/cruster/cruster/clients/go"
+	"github.com/spf13/cobra"
+
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -18,18 +19,6 @@ func (a *app) emit(v any, table func() error) error {
 	default:
 		return table()
 	}
-}
-
-// showMisfit prints an error with a misfit as JSON, if that is wanted, and returns it.
-func (a *app) showMisfit(err error) error {
-	var misfit *client.Misfit
-	if a.output == "table" || !errors.As(err, &misfit) {
-		return err
-	}
-	if failed := a.emit(view.MisfitOf(misfit), nil); failed != nil {
-		return failed
-	}
-	return err
 }
 
 // emitAll prints many things: jsonl has one a line, json has whole, which holds them all.
@@ -59,4 +48,33 @@ func (a *app) writeJSON(v any, indent string) error {
 // done prints that something was done; text says it to people.
 func (a *app) done(v view.Done, text string) error {
 	return a.emit(v, func() error { return view.WriteDone(a.stdout, v, text) })
+}
+
+// wantedOutput is the form that a command line asks for, also if it was not read to its end because of a mistake.
+func (a *app) wantedOutput(root *cobra.Command, args []string) string {
+	if root.PersistentFlags().Changed("output") {
+		return a.output
+	}
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return a.outputBeside(nil)
+		case arg == "-o" || arg == "--output":
+			return a.outputBeside(args[i+1:])
+		case strings.HasPrefix(arg, "--output="):
+			return strings.TrimPrefix(arg, "--output=")
+		case strings.HasPrefix(arg, "-o"):
+			return strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+		}
+	}
+	return a.outputBeside(nil)
+}
+
+// outputBeside is the first word of a command line's rest, or else the form that the environment asks for.
+func (a *app) outputBeside(rest []string) string {
+	if len(rest) > 0 {
+		return rest[0]
+	}
+	output, _ := a.lookupEnv("CRUSTER_OUTPUT")
+	return output
 }

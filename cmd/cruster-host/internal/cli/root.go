@@ -57,7 +57,8 @@ func Run(ctx context.Context, p Process) int {
 	root.SetArgs(p.Args)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		report(p.Stderr, err, a.addrFlag())
+		a.output = a.wantedOutput(root, p.Args)
+		a.report(err)
 	}
 	return exitCode(err)
 }
@@ -73,6 +74,8 @@ type app struct {
 	now       func() time.Time
 	quiet     time.Duration
 	saying    sync.Mutex // whose holder may write to stderr while a call is under way
+
+	stdinRead bool // standard input holds one value
 
 	addr      string
 	namespace string

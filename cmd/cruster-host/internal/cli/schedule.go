@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -255,21 +254,18 @@ func (a *app) scheduleDone(name, done, text string) error {
 }
 
 func (a *app) scheduleTrigger() *cobra.Command {
-	var request string
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "trigger NAME",
 		Short: "Start a run now",
 		Long: `Start a run now, by the overlap policy, also of a schedule that is paused. With
---request the command can be repeated: the same request is started once.`,
+--request-id the command can be repeated: the same request is started once.`,
 		Example: "  cruster-host schedule trigger nightly",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if request == "" {
-				request = rand.Text()
-			}
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Schedules().TriggerSchedule(cmd.Context(), &crusterv1.TriggerScheduleRequest{
-					Namespace: a.namespace, Name: args[0], RequestId: request,
+					Namespace: a.namespace, Name: args[0], RequestId: request.id(),
 				})
 				if err != nil {
 					return err
@@ -280,7 +276,7 @@ func (a *app) scheduleTrigger() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&request, "request", "", "tells this request from others; one is drawn if there is none")
+	request.add(cmd, "start one run")
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 
 // specFlags are the flags of create and update: the action and the times of a schedule.
 type specFlags struct {
-	input, inputFile             string
+	input                        valueFlags
 	cron, zone                   string
 	every, offset                time.Duration
 	always                       bool
@@ -27,8 +27,7 @@ type specFlags struct {
 
 func (f *specFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.input, "input", "", "the request as JSON; - reads it from standard input")
-	flags.StringVar(&f.inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
+	f.input.add(cmd, "input", "the request", notNeeded)
 	flags.StringVar(
 		&f.cron, "cron", "",
 		"when, as a cron expression of five fields, or @hourly, @daily, @weekly, @monthly, @yearly",
@@ -63,15 +62,12 @@ func (a *app) applySpec(f *specFlags, cmd *cobra.Command, spec *crusterv1.Schedu
 	if err := f.applyTimes(given, spec); err != nil {
 		return err
 	}
-	if given("input") && given("input-file") {
-		return usage.Errorf("--input and --input-file exclude each other")
+	input, err := a.value(cmd, &f.input)
+	if err != nil {
+		return err
 	}
-	if given("input") || given("input-file") {
-		input, err := a.readInput(f.input, f.inputFile)
-		if err != nil {
-			return err
-		}
-		spec.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: input}}
+	if input != nil {
+		spec.Input = input
 	}
 	if given("overlap") {
 		overlap, err := parseOverlap(f.overlap)

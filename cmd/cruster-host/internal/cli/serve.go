@@ -16,7 +16,7 @@ func (a *app) devCommand() *cobra.Command {
 	var s settings
 	var data string
 	var watch []string
-	var anyway bool
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a host on this machine with its store in a folder",
@@ -48,7 +48,7 @@ they are on until they are moved. The screen says which fit, and what to type.`,
 				return a.serve(cmd.Context(), &s, nil)
 			}
 			return a.serve(cmd.Context(), &s, func(ctx context.Context) error {
-				return a.watchFolders(ctx, sources, data, anyway)
+				return a.watchFolders(ctx, sources, data, force)
 			})
 		},
 	}
@@ -58,7 +58,7 @@ they are on until they are moved. The screen says which fit, and what to type.`,
 		&watch, "watch", nil, "DIR or NAME=DIR: build the module there on each change and deploy it; may be repeated",
 	)
 	cmd.Flags().BoolVar(
-		&anyway, "yes", false,
+		&force, "force", false,
 		"with --watch: deploy also what does not fit the states of entities, or what open executions may send them",
 	)
 	fromEnvironment(cmd.Flags(), "data-dir")

@@ -34,6 +34,7 @@ unless --if-finished says what else to do with one that is over.`,
 		a.workflowFollow(),
 		a.workflowList(),
 		a.workflowSignal(),
+		a.workflowSignalWithStart(),
 		a.workflowQuery(),
 		a.workflowUpdate(),
 		a.workflowState(),
@@ -58,6 +59,7 @@ func bounded(ctx context.Context, timeout time.Duration) (context.Context, conte
 
 func (a *app) workflowExecute() *cobra.Command {
 	var f startFlags
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "execute WORKFLOW",
 		Short: "Run a workflow and print its result",
@@ -77,6 +79,7 @@ wait for it.
 			if err != nil {
 				return err
 			}
+			start.RequestId = request.id()
 			ctx, cancel := bounded(cmd.Context(), f.timeout)
 			defer cancel()
 			began := a.now()
@@ -93,7 +96,7 @@ wait for it.
 		},
 	}
 	f.add(cmd)
-	f.addRequestID(cmd)
+	request.add(cmd, "start one run, also with --if-finished")
 	return cmd
 }
 
@@ -122,6 +125,7 @@ func outcomeError(v view.Execution, cause *crusterv1.Error) error {
 
 func (a *app) workflowStart() *cobra.Command {
 	var f startFlags
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "start WORKFLOW",
 		Short: "Start a workflow and print the name of its execution",
@@ -134,6 +138,7 @@ durable. If it was started with the same key before, that execution is named.`,
 			if err != nil {
 				return err
 			}
+			start.RequestId = request.id()
 			ctx, cancel := bounded(cmd.Context(), f.timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
@@ -149,7 +154,7 @@ durable. If it was started with the same key before, that execution is named.`,
 		},
 	}
 	f.add(cmd)
-	f.addRequestID(cmd)
+	request.add(cmd, "start one run, also with --if-finished")
 	return cmd
 }
 

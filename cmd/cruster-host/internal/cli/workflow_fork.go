@@ -31,7 +31,7 @@ from there on the fork does its own work. The original stays as it is.
 			return a.withClient(func(c *client.Client) error {
 				fork, err := c.Fork(cmd.Context(), args[0], client.ForkRequest{At: at, To: to, Key: key})
 				if err != nil {
-					return a.showMisfit(err)
+					return err
 				}
 				return a.emit(view.ExecutionOf(fork), func() error {
 					return view.WriteFork(a.stdout, fork, a.addrFlag())

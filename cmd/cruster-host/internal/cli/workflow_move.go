@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,12 +64,6 @@ func (a *app) moveOne(cmd *cobra.Command, c *client.Client, execution, to string
 	resp, err := c.Workflows().MoveExecution(cmd.Context(), &crusterv1.MoveExecutionRequest{
 		Namespace: a.namespace, Execution: execution, To: to,
 	})
-	var misfit *client.Misfit
-	if errors.As(err, &misfit) && a.output != "table" {
-		if failed := a.emit(view.UnmovedOf(execution, misfit), nil); failed != nil {
-			return failed
-		}
-	}
 	if err != nil {
 		return err
 	}

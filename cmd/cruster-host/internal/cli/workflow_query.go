@@ -24,7 +24,7 @@ changed. 'module describe' shows which queries a workflow answers.`,
 			req := &crusterv1.QueryExecutionRequest{
 				Namespace: a.namespace, Execution: args[0], Name: args[1], Encoding: jsonForm,
 			}
-			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
+			return a.askWith(cmd, &ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
 				req.Input = input
 				resp, err := c.Workflows().QueryExecution(ctx, req)
 				if err != nil {

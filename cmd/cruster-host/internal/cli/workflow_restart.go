@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
-
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -28,7 +26,9 @@ func parseIfFinished(s string) (crusterv1.IfFinished, error) {
 }
 
 func (a *app) workflowRestart() *cobra.Command {
-	var input, inputFile, to, requestID string
+	var input valueFlags
+	var to string
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "restart EXECUTION",
 		Short: "Start a new run of a finished execution",
@@ -42,21 +42,12 @@ over is refused: interrupt it first.`,
     --input '{"order_id":"42","express":true}'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("input") && cmd.Flags().Changed("input-file") {
-				return usage.Errorf("--input and --input-file exclude each other")
-			}
-			req := &crusterv1.RestartExecutionRequest{
-				Namespace: a.namespace, Execution: args[0], To: to, RequestId: requestID,
-			}
-			if requestID == "" {
-				req.RequestId = rand.Text()
-			}
-			text, err := a.readInput(input, inputFile)
+			given, err := a.value(cmd, &input)
 			if err != nil {
 				return err
 			}
-			if text != "" {
-				req.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
+			req := &crusterv1.RestartExecutionRequest{
+				Namespace: a.namespace, Execution: args[0], Input: given, To: to, RequestId: request.id(),
 			}
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Workflows().RestartExecution(cmd.Context(), req)
@@ -68,15 +59,9 @@ over is refused: interrupt it first.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(
-		&input, "input", "",
-		"the request as JSON (default: that of the run that is over); - reads it from standard input",
-	)
-	cmd.Flags().StringVar(&inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
+	input.add(cmd, "input", "the request", "that of the run that is over if there is none")
 	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest or the beginning of one")
-	cmd.Flags().StringVar(
-		&requestID, "request-id", "", "makes it safe to repeat the command: those with the same id start one run",
-	)
+	request.add(cmd, "start one run")
 	return cmd
 }
 

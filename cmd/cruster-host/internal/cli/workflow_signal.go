@@ -1,68 +1,95 @@
 package cli
 
 import (
-	"crypto/rand"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	client "github.com/cruster/cruster/clients/go"
-	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 // signalFlags are the flags of a signal.
-type signalFlags struct{ value, requestID string }
+type signalFlags struct {
+	value     valueFlags
+	requestID requestID
+}
+
+// add adds the flags; name is that of the flag with the value.
+func (f *signalFlags) add(cmd *cobra.Command, name string) {
+	f.value.add(cmd, name, "the value of the signal", notNeeded)
+	f.requestID.add(cmd, "send one signal")
+}
+
+// signalOptions makes the request of a signal.
+func (a *app) signalOptions(f *signalFlags, cmd *cobra.Command, name string) (*crusterv1.SignalOptions, error) {
+	value, err := a.value(cmd, &f.value)
+	if err != nil {
+		return nil, err
+	}
+	// That of a start is the signal's.
+	return &crusterv1.SignalOptions{Name: name, Value: value, RequestId: f.requestID.id()}, nil
+}
 
 func (a *app) workflowSignal() *cobra.Command {
 	var f signalFlags
-	var start startFlags
-	var workflow string
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "signal EXECUTION NAME",
 		Short: "Send a signal to an execution",
 		Long: `Send a signal to an execution. The command returns when the signal is durable;
 the workflow receives it when it asks for it, in the order in which signals were
-sent. 'module describe' shows which signals a workflow can be sent.
-
-With --start, the execution is named by its workflow and its key, and is started
-if it is not there: then start and signal are durable together, or neither is.`,
+sent. 'module describe' shows which signals a workflow can be sent.`,
 		Example: `  cruster-host workflow signal orders/ProcessOrder/order-42 paid \
-    --value '{"cents":300}'
-  cruster-host workflow signal paid --start orders/ProcessOrder \
-    --raw-key order-42 --input '{"order_id":"42"}' --value '{"cents":300}'`,
-		Args: cobra.RangeArgs(1, 2),
+    --input '{"cents":300}'`,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case workflow == "" && len(args) != 2:
-				return usage.Errorf("a signal needs an execution and a name, or --start and a name")
-			case workflow != "" && len(args) != 1:
-				return usage.Errorf("with --start the execution is named by its workflow and its key")
+			signal, err := a.signalOptions(&f, cmd, args[1])
+			if err != nil {
+				return err
 			}
-			signal, err := a.signalOptions(&f, cmd, args[len(args)-1])
+			ctx, cancel := bounded(cmd.Context(), timeout)
+			defer cancel()
+			return a.withClient(func(c *client.Client) error {
+				if _, err := c.Workflows().SignalExecution(ctx, &crusterv1.SignalExecutionRequest{
+					Namespace: a.namespace, Execution: args[0], Signal: signal,
+				}); err != nil {
+					return err
+				}
+				return a.done(view.Done{Done: "signalled", Execution: args[0], Signal: args[1]}, "sent")
+			})
+		},
+	}
+	f.add(cmd, "input")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
+	return cmd
+}
+
+func (a *app) workflowSignalWithStart() *cobra.Command {
+	var f signalFlags
+	var start startFlags
+	cmd := &cobra.Command{
+		Use:   "signal-with-start WORKFLOW NAME",
+		Short: "Send a signal, and start the execution if it is not there",
+		Long: `Send a signal to the execution that a start with the same flags finds, and start
+it if it is not there. Start and signal are durable together, or neither is.
+--input is the request of the start, --signal-input the value of the signal.`,
+		Example: `  cruster-host workflow signal-with-start orders/ProcessOrder paid \
+    --raw-key order-42 --input '{"order_id":"42"}' \
+    --signal-input '{"cents":300}'`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			signal, err := a.signalOptions(&f, cmd, args[1])
+			if err != nil {
+				return err
+			}
+			options, err := a.startOptions(&start, cmd, args[0])
 			if err != nil {
 				return err
 			}
 			ctx, cancel := bounded(cmd.Context(), start.timeout)
 			defer cancel()
-			if workflow == "" {
-				return a.withClient(func(c *client.Client) error {
-					if _, err := c.Workflows().SignalExecution(ctx, &crusterv1.SignalExecutionRequest{
-						Namespace: a.namespace, Execution: args[0], Signal: signal,
-					}); err != nil {
-						return err
-					}
-					return a.done(view.Done{Done: "signalled", Execution: args[0], Signal: args[1]}, "sent")
-				})
-			}
-			options, err := a.startOptions(&start, cmd, workflow)
-			if err != nil {
-				return err
-			}
-			options.RequestId = "" // the signal's type is meant
-			if options.GetIfFinished() != 0 && signal.GetRequestId() == "" {
-				signal.RequestId = rand.Text()
-			}
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Workflows().SignalWithStart(ctx, &crusterv1.SignalWithStartRequest{
 					Start: options, Signal: signal, Encoding: jsonForm,
@@ -75,27 +102,7 @@ if it is not there: then start and signal are durable together, or neither is.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(
-		&f.value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required",
-	)
-	cmd.Flags().StringVar(
-		&f.requestID, "request-id", "",
-		"makes it safe to repeat the command: a signal with the same id is received once",
-	)
-	cmd.Flags().StringVar(&workflow, "start", "", "the workflow to start if there is no execution with the key")
+	f.add(cmd, "signal-input")
 	start.add(cmd)
 	return cmd
-}
-
-// signalOptions makes the request of a signal.
-func (a *app) signalOptions(f *signalFlags, cmd *cobra.Command, name string) (*crusterv1.SignalOptions, error) {
-	signal := &crusterv1.SignalOptions{Name: name, RequestId: f.requestID}
-	if cmd.Flags().Changed("value") {
-		text, err := a.readInput(f.value, "")
-		if err != nil {
-			return nil, err
-		}
-		signal.Value = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
-	}
-	return signal, nil
 }

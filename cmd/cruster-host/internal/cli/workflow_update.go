@@ -15,7 +15,7 @@ import (
 
 func (a *app) workflowUpdate() *cobra.Command {
 	var ask askFlags
-	var requestID string
+	var request requestID
 	cmd := &cobra.Command{
 		Use:   "update EXECUTION NAME",
 		Short: "Ask an execution for a change and print the answer",
@@ -31,9 +31,10 @@ effect once, and the answer is the same.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.UpdateExecutionRequest{
-				Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm,
+				Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: request.id(),
+				Encoding: jsonForm,
 			}
-			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
+			return a.askWith(cmd, &ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
 				req.Input = input
 				resp, err := c.Workflows().UpdateExecution(ctx, req)
 				if err != nil {
@@ -46,10 +47,7 @@ effect once, and the answer is the same.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(
-		&requestID, "request-id", "",
-		"makes it safe to repeat the command: an update with the same id takes effect once, and has the same answer",
-	)
+	request.add(cmd, "take effect once, and have the same answer")
 	ask.add(cmd)
 	return cmd
 }

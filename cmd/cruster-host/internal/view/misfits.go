@@ -24,20 +24,6 @@ type Misfits struct {
 	other int
 }
 
-// Misfit is the JSON of an error that shows the misfit.
-type Misfit struct {
-	Error *Error `json:"error"`
-	Diff  *Diff  `json:"diff,omitempty"`
-}
-
-// MisfitOf is the shape of such an error.
-func MisfitOf(m *rpcerror.Misfit) Misfit {
-	return Misfit{
-		Error: &Error{Code: string(m.Cause.Code), Message: FirstLine(m.Cause.Message), Hint: m.Cause.Hint},
-		Diff:  DiffOf(m.Diff),
-	}
-}
-
 // MisfitKind is the JSON of the executions of one workflow that a module does not fit for the same reason.
 type MisfitKind struct {
 	Workflow string `json:"workflow"`

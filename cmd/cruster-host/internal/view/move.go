@@ -4,7 +4,6 @@ import (
 	"io"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/api/rpcerror"
 	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
@@ -36,12 +35,6 @@ func MovedOf(r *crusterv1.MoveResult) Moved {
 // stayed tells whether an execution was on the module already.
 func stayed(r *crusterv1.MoveResult) bool {
 	return r.GetError() == nil && r.GetFromDigest() == r.GetExecution().GetDigest()
-}
-
-// UnmovedOf is the shape of an execution that a module does not fit.
-func UnmovedOf(execution string, m *rpcerror.Misfit) Moved {
-	misfit := MisfitOf(m)
-	return Moved{Execution: execution, Error: misfit.Error, Diff: misfit.Diff}
 }
 
 // WriteMoves writes a table of the outcomes of moves, then the differences.

@@ -13,8 +13,8 @@ table! {
     DEPLOYMENT_NOT_FOUND = "CR-1010", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false;
     BAD_DEPLOYMENT = "CR-1011", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false;
     MIGRATION_FAILED = "CR-1012", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false;
-    SETTINGS_IN_USE = "CR-1013", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false;
-    STATE_LOST = "CR-1014", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input or result, or a query or update another answer, add one under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", false;
+    SETTINGS_IN_USE = "CR-1013", "Nothing was changed. Push with --force if they do not need them, or wait until they are over.", false;
+    STATE_LOST = "CR-1014", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input or result, or a query or update another answer, add one under another name, and keep the old one until the executions are over. Push with --force if values may go, or need not be read.", false;
     UNKNOWN_WORKFLOW = "CR-2001", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false;
     BAD_INPUT = "CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false;
     BAD_KEY = "CR-2003", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false;

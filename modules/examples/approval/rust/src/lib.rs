@@ -68,7 +68,7 @@ impl Status {
 /// Settled from outside:
 ///
 /// ```text
-/// cruster-host deferred resolve EXECUTION approved --value '{"approved":true,"by":"ada"}'
+/// cruster-host deferred resolve EXECUTION approved --input '{"approved":true,"by":"ada"}'
 /// ```
 pub const APPROVED: Deferred<Decision> = Deferred::new("approved");
 

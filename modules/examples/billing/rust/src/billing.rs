@@ -39,7 +39,7 @@ pub struct BillingResult {
 /// The customer pays another price from the next period on:
 ///
 /// ```text
-/// cruster-host workflow signal EXECUTION change_plan --value '{"cents":700}'
+/// cruster-host workflow signal EXECUTION change_plan --input '{"cents":700}'
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize, Schema, Signal)]
 pub struct ChangePlan {
@@ -49,7 +49,7 @@ pub struct ChangePlan {
 /// The customer leaves:
 ///
 /// ```text
-/// cruster-host workflow signal EXECUTION cancel --value '{"reason":"moved away"}'
+/// cruster-host workflow signal EXECUTION cancel --input '{"reason":"moved away"}'
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Schema, Signal)]
 pub struct Cancel {

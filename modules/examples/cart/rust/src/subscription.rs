@@ -37,7 +37,7 @@ impl SubscriptionRequest {
 /// The customer wants another plan:
 ///
 /// ```text
-/// cruster-host workflow signal EXECUTION change_plan --value '{"plan":"large"}'
+/// cruster-host workflow signal EXECUTION change_plan --input '{"plan":"large"}'
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize, Schema, Signal)]
 pub struct ChangePlan {
@@ -47,7 +47,7 @@ pub struct ChangePlan {
 /// The customer wants no further period:
 ///
 /// ```text
-/// cruster-host workflow signal EXECUTION cancel --value '{"reason":"too much"}'
+/// cruster-host workflow signal EXECUTION cancel --input '{"reason":"too much"}'
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize, Schema, Signal)]
 pub struct Cancel {

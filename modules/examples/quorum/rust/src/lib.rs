@@ -120,7 +120,7 @@ impl Tally {
 /// Settled from outside, one for each of the people asked:
 ///
 /// ```text
-/// cruster-host deferred resolve EXECUTION vote-ada --value '{"agrees":true}'
+/// cruster-host deferred resolve EXECUTION vote-ada --input '{"agrees":true}'
 /// ```
 pub const VOTES: DynamicDeferred<Vote> = DynamicDeferred::new("vote-");
 

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/api/payload"
 )
 
-func TestReadInput(t *testing.T) {
+func TestValues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, content string) string {
@@ -25,6 +26,8 @@ func TestReadInput(t *testing.T) {
 		want, wantErr           string
 	}{
 		"None":         {"", "", "", "", ""},
+		"EmptyText":    {" ", "", "", "", "--input is empty: it must hold JSON"},
+		"Both":         {"{}", full, "", "", "--input and --input-file exclude each other"},
 		"Text":         {"{}", "", "", "{}", ""},
 		"File":         {"", full, "", `{"a":1}`, ""},
 		"Stdin":        {"-", "", "[1]", "[1]", ""},
@@ -36,14 +39,22 @@ func TestReadInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := newApp(Process{Stdin: strings.NewReader(tc.stdin)}).readInput(tc.input, tc.inputFile)
+			var f valueFlags
+			cmd := &cobra.Command{}
+			f.add(cmd, "input", "the input", notNeeded)
+			for name, value := range map[string]string{"input": tc.input, "input-file": tc.inputFile} {
+				if value != "" {
+					require.NoError(t, cmd.Flags().Set(name, value))
+				}
+			}
+			got, err := newApp(Process{Stdin: strings.NewReader(tc.stdin)}).value(cmd, &f)
 			if tc.wantErr != "" {
 				require.ErrorContains(t, err, tc.wantErr)
 				require.Equal(t, exitUsage, exitCode(err))
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, tc.want, got)
+			require.Equal(t, tc.want, got.GetJson())
 		})
 	}
 }
