@@ -30,7 +30,8 @@ func TestExitCodes(t *testing.T) {
 			fmt.Errorf("y: %w", abi.Errorf(abi.CodeForkExists, "x")),
 		},
 		exitState: {
-			abi.Errorf(abi.CodeNotPaused, "x"), abi.Errorf(abi.CodeStateLost, "x"), abi.Errorf(abi.CodeSettingsInUse, "x"),
+			abi.Errorf(abi.CodeNotPaused, "x"), abi.Errorf(abi.CodeStateLost, "x"),
+			abi.Errorf(abi.CodeSettingsInUse, "x"),
 		},
 		exitForbidden: {abi.Errorf(abi.CodeSQLForbidden, "x"), abi.Errorf(abi.CodeHTTPForbidden, "x")},
 		exitNotFound: {
