@@ -79,7 +79,7 @@ common=(-vet=off -timeout 12h -parallel $(($(nproc) * 2)))
 engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
 # Without tables for debuggers, which traces do not need, linkers are done sooner.
 common+=(-ldflags "-s -w -X github.com/tetratelabs/wazero/internal/version.version=$engine")
-raced() { CGO_ENABLED=1 go test -race -trimpath "${common[@]}" "${quiet[@]/#/-gcflags=}" "$@"; }
+raced() { CGO_ENABLED=1 go test -race "${common[@]}" "${quiet[@]/#/-gcflags=}" "$@"; }
 
 if [[ $# -gt 0 ]]; then
 	raced -p $(($(nproc) * 2)) "$@"
