@@ -62,7 +62,7 @@ test: export CARGO_INCREMENTAL = 0
 test: ## Everything that CI runs: lint and verify, then all tests on both stores, with -race in the rooms of the host
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts tools
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-all lint verify test-rust test-clients
+	$(MAKE) --no-print-directory --jobs=2 test-all lint verify test-rust test-clients
 
 # The one waits for the network, the other for the processor.
 .PHONY: parts tools

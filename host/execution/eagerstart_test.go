@@ -107,6 +107,8 @@ func (f *fixture) slowFirstTurns() (may chan struct{}) {
 
 // guestsAre has guests be something else from now on.
 func (f *fixture) guestsAre(something func(Guest) Guest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	open := f.programs.open
 	f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := open(ctx, row)

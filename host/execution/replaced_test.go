@@ -208,16 +208,19 @@ func TestMessagesToARunThatIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 		reads := &behindBrief{Store: f.stored.Store}
 		f.stored.Store = reads
-		replace := func() {
-			require.NoError(t, f.request(ref, "settle", []string{"d"}))
-			time.Sleep(time.Second)
-			f.setScripts(map[string][]string{"w": {"update; receive s; deferred d", "answer r yes", "done ok"}})
-			require.Equal(t, "ok\n", f.startOver(row))
-			time.Sleep(time.Second)
+		replaceBy := func(script ...string) func() {
+			return func() {
+				require.NoError(t, f.request(ref, "settle", []string{"d"}))
+				time.Sleep(time.Second)
+				f.setScripts(map[string][]string{"w": script})
+				require.Equal(t, "ok\n", f.startOver(row))
+				time.Sleep(time.Second)
+			}
 		}
-		reads.next = replace
+		reads.next = replaceBy("receive s", "deferred d", "done ok")
 		require.NoError(t, f.request(ref, "signal", []string{"s"}))
-		reads.next = replace
+		synctest.Wait()
+		reads.next = replaceBy("update; deferred d", "answer r yes", "done ok")
 		u := message.Update{Origin: journal.OriginOfRequest("r"), Name: "add", Input: abi.Nil}
 		outcome, err := f.x.Updates.Update(t.Context(), ref, u)
 		require.NoError(t, err)

@@ -11,14 +11,17 @@ import (
 // scriptedPrograms are the programs of scripts.
 type scriptedPrograms struct {
 	f        *fixture
-	open     Opener
+	open     Opener // changed under f.mu where executions are under way
 	workflow func(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error)
 }
 
 var _ Programs = (*scriptedPrograms)(nil)
 
 func (p *scriptedPrograms) Open(ctx context.Context, row *journal.Execution) (Opening, error) {
-	return p.open(ctx, row)
+	p.f.mu.Lock()
+	open := p.open
+	p.f.mu.Unlock()
+	return open(ctx, row)
 }
 
 func (p *scriptedPrograms) Workflow(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error) {

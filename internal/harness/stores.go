@@ -14,8 +14,8 @@ import (
 // StoreKinds are the kinds of store that a host can run on.
 var StoreKinds = []string{"sqlite", "postgres"}
 
-// Store opens an empty store of a kind; it is closed when the test ends. Test packages that use it call pgtest.Main from
-// TestMain.
+// Store opens an empty store of a kind; it is closed when the test ends. Test packages that use it call pgtest.Main
+// from TestMain.
 func Store(t testing.TB, kind string) journal.Store {
 	t.Helper()
 	var store journal.Store
