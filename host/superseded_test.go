@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestSignalOfASupersededStart repeats a signal with a start that have request ids of their own, once another run has
-// taken the place of the one that the start began: the signal is known, or comes too late, and starts nothing.
+// TestSignalOfASupersededStart repeats a signal-with-start whose signal and start have different request ids, when a
+// new run has replaced the started run: the signal is known, or comes too late, and nothing is started.
 func TestSignalOfASupersededStart(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

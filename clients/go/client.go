@@ -142,7 +142,7 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Namespace is the tenant of the client's calls; empty means the default one.
 func (c *Client) Namespace() string { return c.namespace }
 
-// Deployments is the generated client of the module service. It returns the errors of this package.
+// Deployments is the generated client of the deployment service. It returns the errors of this package.
 func (c *Client) Deployments() crusterv1.DeploymentServiceClient {
 	return crusterv1.NewDeploymentServiceClient(c.conn)
 }

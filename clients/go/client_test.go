@@ -93,7 +93,7 @@ func (f *fakeHost) CheckModule(
 	}
 }
 
-// fakeWorkflows is apart, for its Describe would collide with the modules' Describe.
+// fakeWorkflows is the workflow service of a fake host.
 type fakeWorkflows struct {
 	crusterv1.UnimplementedWorkflowServiceServer
 	host      *fakeHost

@@ -144,7 +144,7 @@ func mayRepeat(method string, req any) bool {
 	}:
 		return r.GetStart().GetRequestId() != "" || !startsOver(r.GetStart())
 	case *crusterv1.ResumeExecutionRequest:
-		return r.GetInterrupt() // which may be asked for again, whatever became of the first
+		return r.GetInterrupt() // a second request to stop changes nothing
 	case *crusterv1.RestartExecutionRequest:
 		return r.GetRequestId() != ""
 	case *crusterv1.UpdateExecutionRequest:

@@ -259,7 +259,7 @@ func TestWanted(t *testing.T) {
 	require.False(t, refused)
 }
 
-// TestPart grows a permit up to its part of the budget. What it cannot have in any case frees no memory of others.
+// TestPart grows a permit up to its part of the budget. A request beyond the part evicts no other holder of memory.
 func TestPart(t *testing.T) {
 	t.Parallel()
 	b := New(100)

@@ -7,7 +7,7 @@ import (
 
 // receiveMessage takes in a message that the run is told of.
 func (r *run) receiveMessage(m messageArrived) {
-	releaseNews(m)
+	releaseArrival(m)
 	known := r.mail.covers(m)
 	if !known && m.message.Position == 0 {
 		r.reload(ledger.Batch{})

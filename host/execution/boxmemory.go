@@ -7,7 +7,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// boxMemory is the memory of the news of messages in the boxes of runs.
+// boxMemory is the memory of the notices of messages in the boxes of runs.
 //
 // A run that waits for a place, rests after a failure or computes takes nothing out of its box, and ten thousand
 // messages may come to its inbox meanwhile. The first few are not paid for, as in [mailMemory]. If there is no memory
@@ -48,9 +48,9 @@ func moreResults(queue []notice, chain journal.RunID) (_ notice, post bool) {
 	return look, !slices.Contains(queue, notice(look))
 }
 
-// dropNews drops the news of messages to a run that is about to be loaded: the load reads its inbox. It may be refused
-// the memory that they have, and would be again.
-func dropNews(notices []notice) []notice {
+// dropArrivals drops the notices of messages to a run that is about to be loaded: the load reads its inbox. It may be
+// refused the memory that they have, and would be again.
+func dropArrivals(notices []notice) []notice {
 	rest := slices.DeleteFunc(slices.Clone(notices), func(m notice) bool {
 		m = content(m)
 		_, result := m.(resultSent)
@@ -58,7 +58,7 @@ func dropNews(notices []notice) []notice {
 		if !result && (!is || arrived.reply != nil) {
 			return false
 		}
-		releaseNews(m)
+		releaseArrival(m)
 		return true
 	})
 	if len(rest) < len(notices) {

@@ -15,9 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// restingWithNews has many signals come to an execution that takes nothing out of its box: the store refuses a write
-// of it for a while, and it rests.
-func (f *fixture) restingWithNews(t *testing.T) *journal.Execution {
+// restingWithArrivals has many signals come to an execution that takes nothing out of its box: the store refuses a
+// write of it for a while, and it rests.
+func (f *fixture) restingWithArrivals(t *testing.T) *journal.Execution {
 	f.scripts["w"] = []string{"activity a", "receive go", "done ok"}
 	row := rowOf("w", "k")
 	_, err := f.x.Starter.Start(t.Context(), row, nil)
@@ -38,9 +38,9 @@ func (f *fixture) restingWithNews(t *testing.T) *journal.Execution {
 // boxed counts the notices in the box of an execution.
 func (f *fixture) boxed(row *journal.Execution) int { return len(f.x.runs.Queued(row.ID)) }
 
-// TestNewsArePaidFor: an execution that rests pays for the news of messages in its box. There is one permit for a
-// message, of the news of it and then of it as a message that the execution knows.
-func TestNewsArePaidFor(t *testing.T) {
+// TestArrivalsArePaidFor: an execution that rests pays for the notices of messages in its box. There is one permit for
+// a message, of its notice and then of it as a message that the execution knows.
+func TestArrivalsArePaidFor(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		open := openerOf(t, kind)
@@ -48,9 +48,9 @@ func TestNewsArePaidFor(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
-				row := f.restingWithNews(t)
-				news := f.x.Queued.Used()
-				require.GreaterOrEqual(t, news, int64((manySignals-keptMessages)*messageCost), "in its box")
+				row := f.restingWithArrivals(t)
+				notices := f.x.Queued.Used()
+				require.GreaterOrEqual(t, notices, int64((manySignals-keptMessages)*messageCost), "in its box")
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				require.Zero(t, f.boxed(row))
@@ -64,9 +64,9 @@ func TestNewsArePaidFor(t *testing.T) {
 	}
 }
 
-// TestNewsThatCannotPayAreDropped: if there is no memory for the news of messages, or one execution has its part of
-// it, its box says that there are more of them, once. It finds them in its inbox, each of them once.
-func TestNewsThatCannotPayAreDropped(t *testing.T) {
+// TestArrivalsThatCannotPayAreDropped: if there is no memory for the notices of messages, or one execution has its part
+// of it, its box says that there are more of them, once. It finds them in its inbox, each of them once.
+func TestArrivalsThatCannotPayAreDropped(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		open := openerOf(t, kind)
@@ -75,7 +75,7 @@ func TestNewsThatCannotPayAreDropped(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixtureOn(t, open(t), nil, nil)
 				f.queueOutOf(budget.New(mailPart * 100 * (messageCost + maxAnnounced)))
-				row := f.restingWithNews(t)
+				row := f.restingWithArrivals(t)
 				require.LessOrEqual(t, f.boxed(row), 102)
 				require.LessOrEqual(t, f.x.Queued.Used(), f.x.Queued.Total()/mailPart)
 				time.Sleep(time.Minute)
@@ -92,9 +92,9 @@ func TestNewsThatCannotPayAreDropped(t *testing.T) {
 	}
 }
 
-// TestNewsWithoutMemory has a signal and a question for the result come to an execution that is at its end, while there
-// is no memory for the news of them. The one that asks gets the result.
-func TestNewsWithoutMemory(t *testing.T) {
+// TestArrivalsWithoutMemory has a signal and a question for the result come to an execution that is at its end, while
+// there is no memory for notices of them. The caller that asks gets the result.
+func TestArrivalsWithoutMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -131,12 +131,12 @@ func TestNewsWithoutMemory(t *testing.T) {
 	})
 }
 
-// TestResultsWithoutMemory: news of results that cannot be paid for become one notice to look into the inbox.
+// TestResultsWithoutMemory: notices of results that cannot be paid for become one notice to look into the inbox.
 func TestResultsWithoutMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		row := f.restingWithNews(t)
+		row := f.restingWithArrivals(t)
 		others, ok := f.x.Queued.TryAcquire(f.x.Queued.Total() - f.x.Queued.Used())
 		require.True(t, ok)
 		before := f.boxed(row)
@@ -152,9 +152,9 @@ func TestResultsWithoutMemory(t *testing.T) {
 	})
 }
 
-// TestNewsDoNotKeepTheirRunOut: there is no memory to load an execution. The news that wait for that have none
+// TestArrivalsDoNotKeepTheirRunOut: there is no memory to load an execution. The notices that wait for that have none
 // meanwhile.
-func TestNewsDoNotKeepTheirRunOut(t *testing.T) {
+func TestArrivalsDoNotKeepTheirRunOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

@@ -286,7 +286,7 @@ func (f *fixture) pass(point string) {
 	}
 }
 
-// settled puts a settlement into the inbox of a run that is not in the registry, and returns the news of it.
+// settled puts a settlement into the inbox of a run that is not in the registry, and returns the notice of it.
 func (f *fixture) settled(t testing.TB, r *run, d journal.Deferred) notice {
 	t.Helper()
 	row, err := f.store.Load(t.Context(), r.id)

@@ -64,7 +64,7 @@ func (m *mail) wasRead() {
 	m.due = false
 }
 
-// tellResult takes the news of a result of a callee, which is in the inbox.
+// tellResult takes the notice of a result of a callee, which is in the inbox.
 func (m *mail) tellResult(l *ledger.Ledger, result journal.Message) {
 	if !l.KnowsResult(result.Envelope) {
 		m.results[result.Origin] = result

@@ -121,12 +121,12 @@ type queryReply struct {
 	err     error
 }
 
-// maxAnnounced bounds a result that callers are handed along with the news of it. Others they read from their inbox:
+// maxAnnounced bounds a result that callers are handed along with the notice of it. Others they read from their inbox:
 // a caller may have thousands of callees that end at once.
 const maxAnnounced = 1 << 10
 
-// arrivalOf is the news of a message. The call of the sender has paid for a large value, and the box of a run has none:
-// see [boxMemory].
+// arrivalOf is the notice of a message. The call of the sender has paid for a large value, and the box of a run has
+// none: see [boxMemory].
 func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
 	if m.Bytes > maxAnnounced {
 		m.Value = nil

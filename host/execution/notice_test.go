@@ -44,17 +44,17 @@ func TestRefuse(t *testing.T) {
 	require.Equal(t, refused, <-reply)
 }
 
-// TestRefusedNewsArePaidBack: news that no run receives give their memory back.
-func TestRefusedNewsArePaidBack(t *testing.T) {
+// TestRefusedArrivalsArePaidBack: notices that no run receives give their memory back.
+func TestRefusedArrivalsArePaidBack(t *testing.T) {
 	t.Parallel()
 	b := budget.New(2)
-	for _, news := range []func(paid *budget.Permit) notice{
+	for _, arrival := range []func(paid *budget.Permit) notice{
 		func(paid *budget.Permit) notice { return messageArrived{paid: paid} },
 		func(paid *budget.Permit) notice { return resultSent{paid: paid} },
 	} {
 		paid, ok := b.TryAcquire(1)
 		require.True(t, ok)
-		refuseAll([]notice{ofChain{notice: news(paid)}}, errors.New("refused"))
+		refuseAll([]notice{ofChain{notice: arrival(paid)}}, errors.New("refused"))
 		require.Zero(t, b.Used())
 	}
 }

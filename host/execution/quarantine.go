@@ -155,7 +155,7 @@ func (r *run) loadFailed(notices []notice, err error) {
 		r.hand.requeue(notices...)
 		return
 	}
-	for _, m := range dropNews(notices) {
+	for _, m := range dropArrivals(notices) {
 		if isMail(m) || !refuse(m, journal.Coded("load the execution", err)) {
 			r.hand.requeue(m)
 		}

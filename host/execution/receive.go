@@ -34,7 +34,7 @@ func (r *run) receive(m notice) {
 	case ofTask:
 		r.receiveReport(m.report)
 	case resultSent:
-		releaseNews(m)
+		releaseArrival(m)
 		r.ledger.With(func(l *ledger.Ledger) { r.mail.tellResult(l, m.message) })
 	case releaseRequest:
 		r.giveUpAttempts(m)

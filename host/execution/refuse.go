@@ -43,8 +43,8 @@ func replyOf(m notice) chan<- error {
 	}
 }
 
-// releaseNews gives back the memory of the news of a message.
-func releaseNews(m notice) {
+// releaseArrival gives back the memory of the notice of a message.
+func releaseArrival(m notice) {
 	switch m := m.(type) {
 	case messageArrived:
 		m.paid.Release()
@@ -82,12 +82,12 @@ func refuse(m notice, err error) bool {
 	case resumeRequest:
 		reply = m.reply
 	case messageArrived, lookForMail, endAwaited:
-		releaseNews(m)
+		releaseArrival(m)
 		if reply = replyOf(m); reply == nil {
 			return false
 		}
 	case resultSent:
-		releaseNews(m)
+		releaseArrival(m)
 		return false
 	case failRequest:
 		reply = m.reply

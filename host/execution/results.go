@@ -88,7 +88,7 @@ func (d *runDeps) announce(sent []journal.Sent) {
 func (d *runDeps) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
 	sent := results(row, &journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}, awaited)
 	for i := range sent {
-		sent[i].Bytes += row.LeftOut.Value // so that no one takes the value of the news for the result
+		sent[i].Bytes += row.LeftOut.Value // so that no one takes the value of the notice for the result
 	}
 	d.announce(sent)
 }

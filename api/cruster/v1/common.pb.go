@@ -369,8 +369,8 @@ type Execution struct {
 	Continued uint32 `protobuf:"varint,17,opt,name=continued,proto3" json:"continued,omitempty"`
 	// The run id of the first of them; the same as run_id if there is none before.
 	ChainId string `protobuf:"bytes,18,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
-	// The name of the execution whose op started this one: "deployment/Workflow/key". Describe
-	// tells it, unless that one was deleted.
+	// The name of the execution whose op started this one: "deployment/Workflow/key".
+	// EXECUTION_VIEW_FULL has it, unless that one was deleted.
 	Parent        string `protobuf:"bytes,19,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

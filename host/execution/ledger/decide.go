@@ -64,7 +64,7 @@ func (l *Ledger) Decide(t Turn) (d Decision) {
 		d.Write.Update = &update
 		Acknowledge(&d.Write, t.Asked, t.Row.Interrupt)
 	}
-	d.Writes = t.Next != nil || isNews(t, &d)
+	d.Writes = t.Next != nil || hasWrites(t, &d)
 	return d
 }
 
@@ -131,9 +131,9 @@ func (l *Ledger) writeOf(t Turn, fate message.Fate) journal.Write {
 	return w
 }
 
-// isNews tells whether a turn has something to write. A wake time that is too early does no harm,
+// hasWrites tells whether a turn has something to write. A wake time that is too early does no harm,
 // so it alone is none.
-func isNews(t Turn, d *Decision) bool {
+func hasWrites(t Turn, d *Decision) bool {
 	return d.Update.State.Final() || d.Update.WakeAt < t.Row.WakeAt || d.Update.Section != t.Row.Section ||
 		len(d.Write.Entries)+len(d.Write.Send)+len(d.Write.Take) > 0 || t.Effects.Writes() || d.Fate.Writes()
 }

@@ -109,8 +109,8 @@ func (w *Waiting) result(ctx context.Context, over <-chan time.Time) (*journal.E
 // Stop ends the waiting.
 func (w *Waiting) Stop() { w.ends.Watchers.Remove(w.ref.ID, w.watcher) }
 
-// Wait returns the brief row of an existing execution once it has ended or paused. If the reference names no chain, it
-// is the one that is there now: another one may have ended before, and its callers be told only later.
+// Wait returns the brief row of an existing execution once it has ended or paused. If the reference names no chain,
+// the current run counts: an earlier run may have ended before, and its callers may be told only later.
 func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	return e.wait(ctx, ref, nil)
 }

@@ -42,7 +42,7 @@ type Workflows interface {
 	Workflow(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error)
 }
 
-// Arrival is the news of a message in an inbox.
+// Arrival is the notice of a message in an inbox.
 type Arrival struct {
 	// Message may lack its value, which is in the store, and its position, if its sender does not know it.
 	Message journal.Message

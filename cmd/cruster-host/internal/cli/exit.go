@@ -72,7 +72,8 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeHostFault:   exitPaused,
 	abi.CodeMailboxFull: exitUnavailable,
 	abi.CodeOverloaded:  exitUnavailable,
-	// A name, as that of a deployment: its category is for executions, which it keeps from running.
+	// The digest of a missing module is a name that does not exist; the category of the code is made for
+	// executions, which cannot run without their module.
 	abi.CodeModuleNotFound: exitNotFound,
 	// Failures of operations and updates are outcomes, as failures of workflows are.
 	abi.CodeDropped:          exitFailed,

@@ -18,5 +18,5 @@ func (r *requestID) add(cmd *cobra.Command, same string) {
 	)
 }
 
-// id is the given id, or one that is drawn: the client repeats unanswered requests that have one.
+// id returns the value of the flag, or a random id: the client repeats unanswered requests that have an id.
 func (r *requestID) id() string { return cmp.Or(r.given, rand.Text()) }

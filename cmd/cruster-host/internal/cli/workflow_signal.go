@@ -16,7 +16,7 @@ type signalFlags struct {
 	requestID requestID
 }
 
-// add adds the flags; name is that of the flag with the value.
+// add adds the flags. The value of the signal has a flag of the given name.
 func (f *signalFlags) add(cmd *cobra.Command, name string) {
 	f.value.add(cmd, name, "the value of the signal", notNeeded)
 	f.requestID.add(cmd, "send one signal")
@@ -28,7 +28,7 @@ func (a *app) signalOptions(f *signalFlags, cmd *cobra.Command, name string) (*c
 	if err != nil {
 		return nil, err
 	}
-	// That of a start is the signal's.
+	// A start that comes with the signal has the request id of the signal.
 	return &crusterv1.SignalOptions{Name: name, Value: value, RequestId: f.requestID.id()}, nil
 }
 

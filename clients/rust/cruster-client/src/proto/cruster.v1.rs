@@ -100,8 +100,8 @@ pub struct Execution {
     /// The run id of the first of them; the same as run_id if there is none before.
     #[prost(string, tag = "18")]
     pub chain_id: ::prost::alloc::string::String,
-    /// The name of the execution whose op started this one: "deployment/Workflow/key". Describe
-    /// tells it, unless that one was deleted.
+    /// The name of the execution whose op started this one: "deployment/Workflow/key".
+    /// EXECUTION_VIEW_FULL has it, unless that one was deleted.
     #[prost(string, tag = "19")]
     pub parent: ::prost::alloc::string::String,
 }

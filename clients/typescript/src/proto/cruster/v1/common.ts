@@ -126,8 +126,8 @@ export interface Execution {
   /** The run id of the first of them; the same as run_id if there is none before. */
   chainId: string;
   /**
-   * The name of the execution whose op started this one: "deployment/Workflow/key". Describe
-   * tells it, unless that one was deleted.
+   * The name of the execution whose op started this one: "deployment/Workflow/key".
+   * EXECUTION_VIEW_FULL has it, unless that one was deleted.
    */
   parent: string;
 }
