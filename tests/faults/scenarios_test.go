@@ -335,14 +335,27 @@ func (c *client) execute(workflow string, input any) string {
 	return c.wait(c.start(workflow, input))
 }
 
+// query reads the tables of guests. Like the transaction of an activity it is repeated if the journal has waited for it
+// for too long.
 func (c *client) query(sql string, args ...any) string {
+	c.t.Helper()
+	for {
+		rows, err := c.queryOnce(sql, args)
+		if errors.Is(err, journal.ErrConflict) {
+			continue
+		}
+		require.NoError(c.t, err)
+		return render(c.t, rows)
+	}
+}
+
+func (c *client) queryOnce(sql string, args []any) ([][]any, error) {
 	c.t.Helper()
 	tx, err := c.store.BeginGuest(c.t.Context(), host.DefaultNamespace)
 	require.NoError(c.t, err)
 	defer func() { require.NoError(c.t, tx.Rollback(context.Background())) }()
 	_, rows, err := tx.Query(c.t.Context(), sql, args)
-	require.NoError(c.t, err)
-	return render(c.t, rows)
+	return rows, err
 }
 
 func render(t *testing.T, v any) string {
